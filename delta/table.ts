@@ -1,0 +1,99 @@
+/** The public surface of `delta/`: create or open a table, look at a version, commit the next one. */
+
+import type {
+  Add,
+  Cdc,
+  CommitInfo,
+  DomainMetadata,
+  Metadata,
+  PartitionValues,
+  Protocol,
+  Remove,
+  Txn,
+} from "./actions.ts";
+import type { Store } from "./store/store.ts";
+import type { StructType } from "./types.ts";
+
+/** One version of a table: immutable, whatever others commit. */
+export type Snapshot = {
+  readonly version: number;
+  /** Commit time in ms: the in-commit timestamp where it is on, else the file's time made strictly increasing. */
+  readonly timestampMs: number;
+  readonly protocol: Protocol;
+  readonly metadata: Metadata;
+  readonly schema: StructType;
+  readonly partitionColumns: readonly string[];
+  readonly numFiles: number;
+  /** Bytes of the live files. */
+  readonly sizeBytes: number;
+  /** The live files in an unspecified but stable order, made one at a time: a table may have millions. */
+  files(): Iterable<Add>;
+  /** Tombstones that are still kept, for vacuum and checkpoints. */
+  tombstones(): Iterable<Remove>;
+  /** `version` of the newest txn of `appId`, if there is one. */
+  txn(appId: string): bigint | undefined;
+  txns(): ReadonlyMap<string, Txn>;
+  domains(): ReadonlyMap<string, DomainMetadata>;
+};
+
+export type CommitRequest = {
+  /** The snapshot the change was decided on. */
+  readSnapshot: Snapshot;
+  operation: string;
+  operationParameters?: Record<string, string>;
+  operationMetrics?: Record<string, string>;
+  adds?: readonly Add[];
+  removes?: readonly Remove[];
+  cdcs?: readonly Cdc[];
+  txns?: readonly Txn[];
+  /** Replaces all of the metadata; carry over what stays. */
+  metadata?: Metadata;
+  protocol?: Protocol;
+  domains?: readonly DomainMetadata[];
+  /** What was read to decide: decides conflicts. Default "nothing" (a blind append). */
+  reads?: "nothing" | "table" | { partitions: (values: PartitionValues) => boolean };
+  /** Further fields of commitInfo, such as `lab`. */
+  info?: Record<string, unknown>;
+  /** Fresh for each series of attempts; default: a random UUID. Settles lost replies. */
+  txnId?: string;
+};
+
+/** Losing a race is a value: what stands in the way, and in which version. */
+export type CommitResult =
+  | { kind: "committed"; version: number; snapshot: Snapshot; attempts: number }
+  | { kind: "conflict"; version: number; reason: ConflictReason; message: string };
+
+export type ConflictReason = "txn" | "metadata" | "protocol" | "append" | "removed" | "domain" | "attempts";
+
+export type HistoryEntry = {
+  version: number;
+  timestampMs: number;
+  operation: string;
+  /** Undefined where statistics do not say. */
+  rowsAdded: bigint | undefined;
+  rowsRemoved: bigint | undefined;
+  filesAdded: number;
+  filesRemoved: number;
+  commitInfo: CommitInfo | undefined;
+};
+
+export type Table = {
+  readonly store: Store;
+  /** The newest version: refreshed by reading only commits that are new since the last call. */
+  latest(signal: AbortSignal): Promise<Snapshot>;
+  /** A version, or the newest one not younger than a time. VERSION_NOT_FOUND, TIMESTAMP_NOT_FOUND. */
+  at(point: { version: number } | { timestampMs: number }, signal: AbortSignal): Promise<Snapshot>;
+  /** Newest first; `after` (exclusive) and `limit` bound it. Only versions whose commit files are still there. */
+  history(options: { after?: number; limit?: number; signal: AbortSignal }): AsyncIterable<HistoryEntry>;
+  /** The actions of one commit as they stand in the log. */
+  commitActions(version: number, signal: AbortSignal): Promise<import("./actions.ts").Action[]>;
+  /**
+   * Commits the next version, trying again behind winners that do not contradict (PROTOCOL.md and checklist section 7). Data files are
+   * in the store before the call. Any unclear reply is settled by reading that version. Checkpoints are the caller's to start: see `maintain`.
+   */
+  commit(request: CommitRequest, signal: AbortSignal): Promise<CommitResult>;
+  /** After a commit, best effort: writes a checkpoint where one is due. Returns whether one was written. */
+  maintain(snapshot: Snapshot, signal: AbortSignal): Promise<boolean>;
+  /** Writes a checkpoint of this version now, and points `_last_checkpoint` at it. */
+  checkpoint(snapshot: Snapshot, signal: AbortSignal): Promise<void>;
+};

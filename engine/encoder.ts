@@ -1,0 +1,60 @@
+/** The port between raw messages and data files: a batch of bytes in, Parquet files, statistics and letters out. */
+
+import type { PartitionValues } from "../delta/actions.ts";
+import type { StructField, StructType } from "../delta/types.ts";
+import type { RawBatch } from "./raw-batch.ts";
+
+/** How messages become rows of one table. Fixed for an encoder's life except `schema`, which follows the table. */
+export type EncodePlan = {
+  format: "json" | "text";
+  /** The table's whole schema, `_kafka` last where metadata is on. */
+  schema: StructType;
+  partitionColumns: readonly string[];
+  /** `_kafka` is written. */
+  metadata: boolean;
+  /** Row-local DuckDB SQL over `messages`; absent: the message's fields as they are. */
+  transform?: string;
+  onUnknownField: "add" | "ignore" | "deadletter";
+  /** Derive column `date` from the Kafka timestamp in UTC where the plan partitions by it and no message or transform column gives it. */
+  deriveDate: boolean;
+};
+
+/** A Parquet file that stands in the staging folder and waits for its place in the table. */
+export type EncodedFile = {
+  /** Local path; the caller moves or deletes it. */
+  file: string;
+  partitionValues: PartitionValues;
+  rows: number;
+  /** Bytes. */
+  size: number;
+  /** The protocol's per-file statistics as a JSON string. */
+  stats: string;
+};
+
+export type LetterStage = "decode" | "schema" | "transform" | "constraint" | "partition" | "route";
+
+/** A record that cannot become a row, and why. `index` is its place in the raw batch. */
+export type BadRecord = { index: number; stage: LetterStage; code: string; message: string };
+
+export type Encoded = {
+  files: EncodedFile[];
+  bad: BadRecord[];
+  /** Per Kafka partition: rows written and records that a transform left out. */
+  counts: Map<number, { rows: number; skipped: number }>;
+  /** Where messages held fields that the schema lacks and the plan adds them: the schema the files were written with. */
+  evolvedSchema: StructType | undefined;
+};
+
+export type Encoder = {
+  /** Rows of `batch` as files in the staging folder. Throws only for a bug, an outage of the disk, or an abort: bad records are values. */
+  encode(batch: RawBatch, plan: EncodePlan, signal: AbortSignal): Promise<Encoded>;
+  /** The schema a first batch suggests (without `_kafka`), by the rules of docs/formats.md; null when no record of it parses. */
+  inferSchema(
+    batch: RawBatch,
+    plan: Pick<EncodePlan, "format" | "transform">,
+    signal: AbortSignal,
+  ): Promise<StructType | null>;
+  /** TRANSFORM_REFUSED with the reason where the SQL is not row-local; the columns it yields otherwise. */
+  checkTransform(sql: string, input: StructType, signal: AbortSignal): Promise<readonly StructField[]>;
+  close(): Promise<void>;
+};
