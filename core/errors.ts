@@ -37,6 +37,7 @@ export const ERRORS = {
   BUCKET_MISSING: usage("The bucket does not exist."),
   STORE_NOT_ATOMIC: usage("The store lets two writers create one object: no commit is safe on it."),
   OBJECT_MISSING: failed("An object that is needed does not exist."),
+  PATH_REFUSED: usage("A path leads outside the store."),
   // Delta
   NOT_A_TABLE: usage("The folder holds no Delta table."),
   TABLE_EXISTS: usage("There is a table already."),

@@ -11,7 +11,7 @@ export type Body = Uint8Array | { file: string };
  * refused. Whoever opened a store closes it. Every call takes an AbortSignal and rejects with its reason.
  *
  * Errors: OBJECT_MISSING (get, getRange), STORE_UNREACHABLE (an outage, worth a retry), STORE_FULL,
- * STORE_DENIED, BUCKET_MISSING. Nothing but these reaches the caller.
+ * STORE_DENIED, BUCKET_MISSING, PATH_REFUSED. Nothing but these reaches the caller.
  */
 export type Store = {
   /** Canonical URI without a trailing slash: `file:///a/b`, `s3://bucket/key`, `memory://name`. */
