@@ -1,0 +1,91 @@
+/** The port through which the dashboard sees the running lab; cli implements it from the run files. */
+
+export type LabControl = {
+  /**
+   * Every process of the lab that has a run file, in a stable order. Never rejects because one part is silent:
+   * that part is listed with `state: null`. One call is one look; the dashboard calls about once a second.
+   */
+  parts(signal: AbortSignal): Promise<Part[]>;
+  /**
+   * The topics that are streamed, with the broker's own end offsets (not the ingester's view of them).
+   * Rejects with BROKER_UNREACHABLE in an outage.
+   */
+  topics(signal: AbortSignal): Promise<Topic[]>;
+};
+
+export type Part = {
+  /** Name of the run file, such as `ingest-orders`: stays the same when the process is replaced. */
+  name: string;
+  /** `kafka`, `s3`, `produce`, `ingest`, `dashboard`, ... */
+  kind: string;
+  pid: number | null;
+  /** ISO UTC. */
+  startedAt: string | null;
+  /** Whether the process exists at all: tells dead from frozen when `state` is null. */
+  alive: boolean;
+  /** Where others reach it, such as `localhost:9092`; null if that means nothing to a user. */
+  address: string | null;
+  /** Its /state document as it answered this time; null if it did not answer in time or has none. */
+  state: IngestState | ProduceState | null;
+};
+
+export type Topic = {
+  topic: string;
+  /** Offsets as decimal strings: the first that is still there, and the one the next record gets. */
+  partitions: { partition: number; start: string; end: string }[];
+};
+
+export type PartError = { code: string; message: string; at: string };
+
+/** /state of a producer. */
+export type ProduceState = {
+  part: "produce";
+  pid: number;
+  topic: string;
+  source: string;
+  acked: { total: string; partitions: Record<string, string> };
+  bytes: string;
+  ratePerSecond: number;
+  lastError: PartError | null;
+  done: boolean;
+};
+
+/** /state of an ingester. */
+export type IngestState = { part: "ingest"; pid: number; streams: StreamState[] };
+
+export type StreamState = {
+  topic: string;
+  table: string;
+  tableUri: string;
+  state: "starting" | "joining" | "running" | "paused" | "stopping" | "stopped";
+  /** Why it is paused or stopped, in words. */
+  reason: string | null;
+  /** Newest version this ingester knows. */
+  version: number | null;
+  buffer: { rows: number; bytes: number };
+  lastCommit: { version: number; at: string; rows: number; letters: number; durationMs: number } | null;
+  lastError: PartError | null;
+  /** The partitions assigned to this process only. */
+  partitions: PartitionState[];
+  totals: {
+    rows: number;
+    letters: number;
+    skipped: number;
+    commits: number;
+    conflicts: number;
+    rebalances: number;
+  };
+};
+
+/** Offsets as decimal strings; null where it is not known, which is not the same as 0. */
+export type PartitionState = {
+  partition: number;
+  /** Last offset that a commit of the table answers for. */
+  settled: string | null;
+  /** Next offset to be read. */
+  position: string;
+  end: string | null;
+  lag: string | null;
+  lagSeconds: number | null;
+  buffered: number;
+};
