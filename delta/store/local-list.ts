@@ -1,0 +1,77 @@
+/** Walks a folder in the order of an S3 listing. */
+
+import { join } from "node:path";
+import { diskError } from "./disk-errors.ts";
+import type { Disk } from "./local.ts";
+import { compareUtf8 } from "./path.ts";
+import type { StoredObject } from "./store.ts";
+
+type Walk = {
+  disk: Pick<Disk, "readdir" | "stat">;
+  /** Absolute path of the store's folder. */
+  root: string;
+  prefix: string;
+  startAfter: string | undefined;
+  signal: AbortSignal;
+};
+
+/** Files asked for size and time at once: enough to keep a disk busy, few enough to hold in memory. */
+const STATS_AT_ONCE = 64;
+
+/**
+ * The files below `root` whose relative path begins with `prefix`, in ascending order of UTF-8 bytes. Files that vanish
+ * meanwhile are left out; links to folders are not followed. Only names after `startAfter` are asked for size and time.
+ */
+export async function* listFolder(walk: Walk): AsyncGenerator<StoredObject> {
+  yield* visit(walk, walk.prefix.slice(0, walk.prefix.lastIndexOf("/") + 1));
+}
+
+async function* visit(walk: Walk, folder: string): AsyncGenerator<StoredObject> {
+  walk.signal.throwIfAborted();
+  const names = (await readNames(walk, folder)).filter((name) => isWanted(walk, name)).sort(compareUtf8);
+  for (let i = 0; i < names.length; ) {
+    walk.signal.throwIfAborted();
+    if (names[i]!.endsWith("/")) {
+      yield* visit(walk, names[i++]!);
+      continue;
+    }
+    const files: string[] = [];
+    while (i < names.length && files.length < STATS_AT_ONCE && !names[i]!.endsWith("/"))
+      files.push(names[i++]!);
+    for (const object of await Promise.all(files.map((file) => describe(walk, file))))
+      if (object) yield object;
+  }
+}
+
+/** Relative paths of what a folder holds. Folders end in `/`: that is how their content sorts among files. */
+async function readNames(walk: Walk, folder: string): Promise<string[]> {
+  try {
+    const entries = await walk.disk.readdir(join(walk.root, folder), { withFileTypes: true });
+    return entries.map((entry) => folder + entry.name + (entry.isDirectory() ? "/" : ""));
+  } catch (error) {
+    if (isGone(error)) return [];
+    throw diskError(error, folder);
+  }
+}
+
+function isWanted({ prefix, startAfter }: Walk, name: string): boolean {
+  const isFolder = name.endsWith("/");
+  if (!name.startsWith(prefix) && !(isFolder && prefix.startsWith(name))) return false;
+  if (startAfter === undefined || compareUtf8(name, startAfter) > 0) return true;
+  return isFolder && startAfter.startsWith(name);
+}
+
+async function describe(walk: Walk, path: string): Promise<StoredObject | undefined> {
+  try {
+    const stats = await walk.disk.stat(join(walk.root, path), { bigint: true });
+    if (!stats.isFile()) return undefined;
+    return { path, size: Number(stats.size), modifiedMs: Number(stats.mtimeNs / 1_000_000n) };
+  } catch (error) {
+    if (isGone(error)) return undefined;
+    throw diskError(error, path);
+  }
+}
+
+function isGone(error: unknown): boolean {
+  return ["ENOENT", "ENOTDIR", "ELOOP"].includes((error as NodeJS.ErrnoException).code ?? "");
+}

@@ -1,0 +1,179 @@
+/** A store in a local folder. What it has stored survives a crash of the machine; creation is atomic by `link`. */
+
+import { randomUUID } from "node:crypto";
+import fsPromises from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { diskError } from "./disk-errors.ts";
+import { listFolder } from "./local-list.ts";
+import { checkPath, checkPrefix } from "./path.ts";
+import type { Body, Store } from "./store.ts";
+
+/** The part of `node:fs/promises` that is used, so that tests can record it and let it fail. */
+export type Disk = Pick<
+  typeof fsPromises,
+  "copyFile" | "link" | "mkdir" | "open" | "readdir" | "readFile" | "rename" | "stat" | "unlink"
+>;
+
+/** What a directory cannot be synced with on file systems that have no such notion. */
+const UNSYNCABLE = new Set(["EINVAL", "ENOTSUP", "EOPNOTSUPP"]);
+
+/**
+ * The objects in and below `folder`, which is made at the first write. Bytes are written to a `.<uuid>.tmp` beside
+ * their place, which engines take for no file of a table; a crash may leave one behind.
+ */
+export function localStore(folder: string, options: { disk?: Disk } = {}): Store {
+  const disk = options.disk ?? fsPromises;
+  const root = resolve(folder);
+  const settledFolders = new Set<string>();
+
+  /** Runs `work` on the absolute path; what fails leaves as an error of the store's contract. */
+  async function at<T>(
+    path: string,
+    signal: AbortSignal,
+    work: (absolute: string) => Promise<T>,
+  ): Promise<T> {
+    signal.throwIfAborted();
+    const absolute = join(root, checkPath(path));
+    try {
+      return await work(absolute);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw diskError(error, path);
+    }
+  }
+
+  async function syncFolder(path: string): Promise<void> {
+    const handle = await disk.open(path, "r");
+    try {
+      await handle.sync();
+    } catch (error) {
+      if (!UNSYNCABLE.has((error as NodeJS.ErrnoException).code ?? "")) throw error;
+    } finally {
+      await handle.close();
+    }
+  }
+
+  /**
+   * Makes a folder and syncs the folders that name it, up to the root and above as far as they are new. Also when it was
+   * there at first sight: whoever made it may not have synced it yet.
+   */
+  async function settleFolder(path: string): Promise<void> {
+    const firstMade = await disk.mkdir(path, { recursive: true });
+    if (settledFolders.has(path) && firstMade === undefined) return;
+    const top = firstMade !== undefined && root.startsWith(firstMade) ? dirname(firstMade) : root;
+    for (let named = path; named !== top; named = dirname(named)) await syncFolder(dirname(named));
+    settledFolders.add(path);
+  }
+
+  async function syncFile(path: string): Promise<void> {
+    const handle = await disk.open(path, "r+");
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  }
+
+  /** Lets `place` put a synced file with these bytes where it belongs, then syncs the folder. Leaves no temporary file. */
+  async function stage(
+    target: string,
+    fill: (temporary: string) => Promise<void>,
+    place: (temporary: string) => Promise<void>,
+  ): Promise<void> {
+    await settleFolder(dirname(target));
+    const temporary = join(dirname(target), `.${randomUUID()}.tmp`);
+    try {
+      await fill(temporary);
+      await place(temporary);
+    } finally {
+      await disk.unlink(temporary).catch(ignoreMissing);
+    }
+    await syncFolder(dirname(target));
+  }
+
+  const writeBytes = (bytes: Uint8Array) => async (temporary: string) => {
+    const handle = await disk.open(temporary, "wx");
+    try {
+      await handle.writeFile(bytes);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  };
+
+  async function putFile(target: string, file: string): Promise<void> {
+    await settleFolder(dirname(target));
+    await syncFile(file).catch((error) => Promise.reject(diskError(error, file)));
+    try {
+      await disk.rename(file, target);
+      await syncFolder(dirname(target));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EXDEV") throw error;
+      const copy = async (temporary: string) => {
+        await disk.copyFile(file, temporary);
+        await syncFile(temporary);
+      };
+      await stage(target, copy, (temporary) => disk.rename(temporary, target));
+    }
+  }
+
+  return {
+    root: pathToFileURL(root).href.replace(/\/$/, ""),
+    localPath: (path) => join(root, checkPath(path)),
+    get: (path, signal) => at(path, signal, async (from) => plain(await disk.readFile(from, { signal }))),
+    getRange: (path, start, length, signal) =>
+      at(path, signal, async (from) => {
+        const handle = await disk.open(from, "r");
+        try {
+          const stats = await handle.stat();
+          if (!stats.isFile()) throw diskError({ code: "ENOENT" }, path);
+          const first = Math.min(stats.size, start < 0 ? Math.max(0, stats.size + start) : start);
+          const bytes = new Uint8Array(Math.min(length, stats.size - first));
+          const { bytesRead } = await handle.read(bytes, 0, bytes.length, first);
+          return bytes.subarray(0, bytesRead);
+        } finally {
+          await handle.close();
+        }
+      }),
+    list: (prefix, { startAfter, signal }) =>
+      listFolder({ disk, root, prefix: checkPrefix(prefix), startAfter, signal }),
+    put: (path: string, body: Body, signal) =>
+      at(path, signal, (target) =>
+        body instanceof Uint8Array
+          ? stage(target, writeBytes(body), (temporary) => disk.rename(temporary, target))
+          : putFile(target, body.file),
+      ),
+    putIfAbsent: (path, body, signal) =>
+      at(path, signal, async (target) => {
+        let result: "created" | "exists" | undefined;
+        try {
+          await stage(target, writeBytes(body), async (temporary) => {
+            signal.throwIfAborted();
+            result = await disk.link(temporary, target).then(() => "created" as const, existsOrThrow);
+          });
+        } catch (error) {
+          // The name is there, but it is not known whether it would survive a crash.
+          if (result === "created") return "unclear";
+          throw error;
+        }
+        return result ?? "unclear";
+      }),
+    delete: (path, signal) => at(path, signal, (target) => disk.unlink(target).catch(ignoreMissing)),
+    async close() {},
+  };
+}
+
+/** The same bytes without Buffer's own methods, whose `slice` does not copy. */
+function plain(buffer: Buffer): Uint8Array {
+  return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);
+}
+
+function existsOrThrow(error: NodeJS.ErrnoException): "exists" {
+  if (error.code === "EEXIST") return "exists";
+  throw error;
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): void {
+  if (!["ENOENT", "ENOTDIR", "EISDIR"].includes(error.code ?? "")) throw error;
+}
