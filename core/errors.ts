@@ -62,6 +62,9 @@ export const ERRORS = {
   SQL_REFUSED: usage("The statement may not be run here."),
   TABLE_NOT_FOUND: usage("There is no such table in the store."),
   QUERY_LIMIT: failed("The query ran into a limit of time, memory or rows."),
+  // dashboard
+  REQUEST_INVALID: usage("The HTTP request has a wrong path, method, parameter or body."),
+  REQUEST_REFUSED: usage("The HTTP request comes from another host or origin, or lacks the token."),
 } satisfies Record<string, Entry>;
 
 export type ErrorCode = keyof typeof ERRORS;

@@ -1,0 +1,84 @@
+/** The read API and the SQL console's POST /api/query (contracts.md, "HTTP"). */
+
+import express, { type Request, type Response, Router } from "express";
+import { z } from "zod";
+import { LabError } from "../core/errors.ts";
+import { sendJson } from "./reply.ts";
+import type { TableReader } from "./tables.ts";
+
+const MAX_VERSIONS = 10_000;
+const MAX_PREVIEW_ROWS = 1_000;
+
+const count = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+const HistoryRange = z.object({
+  after: count.optional(),
+  limit: count.min(1).max(MAX_VERSIONS).default(1_000),
+});
+const VersionPath = z.object({ version: count });
+const Preview = z.object({ rows: count.max(MAX_PREVIEW_ROWS).default(0) });
+const Query = z
+  .strictObject({
+    sql: z.string().trim().min(1).max(100_000),
+    version: z.number().int().min(0).optional(),
+    at: z.iso.datetime({ offset: true }).optional(),
+  })
+  .refine((query) => query.version === undefined || query.at === undefined, "give version or at, not both");
+
+/** Routes under /api, without /api/events. */
+export function apiRoutes(tables: TableReader): Router {
+  const api = Router();
+
+  api.get("/tables", async (request, response) => {
+    await sendJson(request, response, await tables.tables(whileOpen(response)));
+  });
+
+  api.get("/tables/:table/history", async (request, response) => {
+    const { after, limit } = parse(HistoryRange, request.query);
+    const range = { limit, ...(after === undefined ? {} : { after }) };
+    await sendJson(request, response, await tables.history(request.params.table, range, whileOpen(response)));
+  });
+
+  api.get("/tables/:table/versions/:version", async (request, response) => {
+    const { table } = request.params;
+    const { version } = parse(VersionPath, { version: request.params.version });
+    const { rows: limit } = parse(Preview, request.query);
+    const signal = whileOpen(response);
+    const detail = await tables.version(table, version, signal);
+    if (limit === 0) return sendJson(request, response, detail);
+    // A version whose files are gone still has a schema and a list of files to show.
+    const preview = await tables.rows(table, version, limit, signal).catch((error: unknown) => {
+      if (error instanceof LabError) return { problem: error.toJSON() };
+      throw error;
+    });
+    await sendJson(request, response, { ...detail, preview });
+  });
+
+  api.post("/query", express.json({ limit: "256kb" }), async (request, response) => {
+    const { sql, version, at } = parse(Query, request.body);
+    const point = { ...(version === undefined ? {} : { version }), ...(at === undefined ? {} : { at }) };
+    await sendJson(request, response, await tables.query({ sql, ...point }, whileOpen(response)));
+  });
+
+  api.use((request: Request) => {
+    throw new LabError("REQUEST_INVALID", `there is no ${request.method} ${request.baseUrl}${request.path}`, {
+      hint: "the routes are in dashboard/README.md",
+      details: { status: 404 },
+    });
+  });
+  return api;
+}
+
+/** Aborts when the reader goes away, so that nobody computes an answer that nobody reads. */
+function whileOpen(response: Response): AbortSignal {
+  const controller = new AbortController();
+  response.on("close", () => controller.abort(new Error("the reader went away")));
+  return controller.signal;
+}
+
+function parse<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const { path, message } = result.error.issues[0]!;
+  const name = path.join(".");
+  throw new LabError("REQUEST_INVALID", name === "" ? message : `${name}: ${message}`);
+}

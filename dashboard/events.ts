@@ -1,0 +1,122 @@
+/** GET /api/events: one stream that carries everything live. The lab is looked at only while somebody watches. */
+
+import type { Request, Response } from "express";
+import { asLabError } from "../core/errors.ts";
+import type { Log } from "../core/log.ts";
+import { toJson } from "../core/ops.ts";
+import { sleep } from "../core/retry.ts";
+import type { LabControl, Topic } from "./control.ts";
+import { type Flow, noMemory, observeFlow } from "./flow.ts";
+import type { Problem, TableReader, TableSummary } from "./tables.ts";
+
+export type TableList = { at: string; tables: TableSummary[]; problem: Problem | null };
+
+export type EventStreams = {
+  handle(request: Request, response: Response): void;
+  count(): number;
+};
+
+const LOOK_EVERY_MS = 1_000;
+const LOOK_DEADLINE_MS = 10_000;
+const HEARTBEAT_MS = 5_000;
+/** A reader this far behind is cut off: it comes back by itself and starts from a fresh snapshot. */
+const MAX_PENDING_BYTES = 4 << 20;
+
+/**
+ * Sends `snapshot` {at, flow, tables} first, then `flow` at each look and `tables` when one changed, and a
+ * `heartbeat` every 5 s. There is no backlog: who reconnects gets a new snapshot.
+ */
+export function eventStreams(options: {
+  tables: TableReader;
+  control: LabControl;
+  log: Log;
+  now: () => number;
+}): EventStreams {
+  const { tables, control, log, now } = options;
+  const clients = new Set<Response>();
+  let looking: AbortController | null = null;
+  let flow: Flow | null = null;
+  let list: TableList | null = null;
+
+  const send = (client: Response, event: string, data: unknown) => {
+    if (client.writableLength > MAX_PENDING_BYTES) client.destroy();
+    else client.write(`event: ${event}\ndata: ${toJson(data)}\n\n`);
+  };
+  const broadcast = (event: string, data: unknown) => {
+    for (const client of clients) send(client, event, data);
+  };
+  const at = () => new Date(now()).toISOString();
+
+  const watchFlow = (signal: AbortSignal) => {
+    let memory = noMemory;
+    let topics: Topic[] = [];
+    return repeat(signal, async (deadline) => {
+      const [parts, answer] = await Promise.all([
+        control.parts(deadline),
+        control.topics(deadline).then(
+          (topics) => ({ topics, problem: null }),
+          (error: unknown) => ({ topics, problem: asLabError(error).toJSON() }),
+        ),
+      ]);
+      signal.throwIfAborted();
+      topics = answer.topics;
+      const observed = observeFlow(memory, { atMs: now(), parts, ...answer });
+      ({ memory, flow } = observed);
+      broadcast("flow", flow);
+    });
+  };
+  const watchTables = (signal: AbortSignal) => {
+    let told = "";
+    return repeat(signal, async (deadline) => {
+      const found = await tables.tables(deadline).then(
+        (tables) => ({ tables, problem: null }),
+        (error: unknown) => ({ tables: list?.tables ?? [], problem: asLabError(error).toJSON() }),
+      );
+      signal.throwIfAborted();
+      list = { at: at(), ...found };
+      const text = toJson(found);
+      if (text !== told) broadcast("tables", list);
+      told = text;
+    });
+  };
+  const repeat = async (signal: AbortSignal, look: (deadline: AbortSignal) => Promise<void>) => {
+    while (!signal.aborted) {
+      try {
+        await look(AbortSignal.any([signal, AbortSignal.timeout(LOOK_DEADLINE_MS)]));
+      } catch (error) {
+        if (!signal.aborted) log.warn({ err: error }, "looking at the lab failed; trying again");
+      }
+      await sleep(LOOK_EVERY_MS, signal).catch(() => undefined);
+    }
+  };
+
+  const start = () => {
+    const controller = new AbortController();
+    const beat = setInterval(() => broadcast("heartbeat", { at: at() }), HEARTBEAT_MS);
+    controller.signal.addEventListener("abort", () => clearInterval(beat));
+    void watchFlow(controller.signal);
+    void watchTables(controller.signal);
+    return controller;
+  };
+  const stop = () => {
+    looking?.abort();
+    looking = null;
+    flow = null;
+    list = null;
+  };
+
+  return {
+    count: () => clients.size,
+    handle(_, response) {
+      response.set({ "content-type": "text/event-stream", "cache-control": "no-store" });
+      response.flushHeaders();
+      send(response, "snapshot", { at: at(), flow, tables: list });
+      clients.add(response);
+      looking ??= start();
+      response.on("close", () => {
+        clients.delete(response);
+        if (clients.size === 0) stop();
+      });
+    },
+  };
+}

@@ -1,0 +1,28 @@
+/** Rates from counters that are looked at now and then. Pure. */
+
+export type Samples = ReadonlyMap<string, readonly { atMs: number; value: bigint }[]>;
+
+/** Rates are averages over this time. */
+const WINDOW_MS = 5_000;
+
+export type RateMeter = {
+  /** Growth per second over the last seconds; null at the first look. A counter that fell was reset: starts anew. */
+  rate(key: string, value: bigint): number | null;
+  /** What the next meter needs: only the counters that were asked for. */
+  samples: Samples;
+};
+
+export function rateMeter(before: Samples, atMs: number): RateMeter {
+  const samples = new Map<string, readonly { atMs: number; value: bigint }[]>();
+  return {
+    samples,
+    rate(key, value) {
+      const recent = (before.get(key) ?? []).filter((sample) => atMs - sample.atMs <= WINDOW_MS);
+      const wasReset = (recent.at(-1)?.value ?? value) > value;
+      const series = [...(wasReset ? [] : recent), { atMs, value }];
+      samples.set(key, series);
+      const first = series[0]!;
+      return atMs > first.atMs ? (Number(value - first.value) * 1000) / (atMs - first.atMs) : null;
+    },
+  };
+}

@@ -1,0 +1,93 @@
+/** The dashboard: an Express app over two ports. Whoever calls listens, and closes. */
+
+import { fileURLToPath } from "node:url";
+import express, { type Express, type NextFunction, type Request, type Response } from "express";
+import { Counter, Gauge, Registry } from "prom-client";
+import { asLabError } from "../core/errors.ts";
+import type { Log } from "../core/log.ts";
+import { apiRoutes } from "./api.ts";
+import type { LabControl } from "./control.ts";
+import { eventStreams } from "./events.ts";
+import { bindPage, checkHost, checkPost } from "./guard.ts";
+import { replyError } from "./reply.ts";
+import type { TableReader } from "./tables.ts";
+
+export type DashboardOptions = {
+  tables: TableReader;
+  control: LabControl;
+  /** Host names (`localhost`) or names with a port that the Host header may hold. */
+  allowedHosts: readonly string[];
+  /** Made at each start; needed for every POST but /api/query, in the header `x-lab-token`. */
+  token: string;
+  log: Log;
+  now?: () => number;
+};
+
+const PAGE = fileURLToPath(new URL("./page/", import.meta.url));
+const CHART = fileURLToPath(new URL("./chart.umd.min.js", import.meta.resolve("chart.js")));
+const READY_WITHIN_MS = 2_000;
+
+/**
+ * The page and its API. Reads nothing before the first request, and looks at the lab only while a page watches.
+ * Event streams stay open: who closes the server also calls `closeAllConnections()`.
+ */
+export function createDashboard(options: DashboardOptions): Express {
+  const { tables, control, allowedHosts, token, log, now = Date.now } = options;
+  const events = eventStreams({ tables, control, log, now });
+  const registry = new Registry();
+  const app = express();
+  app.disable("x-powered-by").disable("etag").set("query parser", "simple");
+
+  app.use(bindPage, countRequests(registry), checkHost(allowedHosts), checkPost(token, ["/api/query"]));
+  new Gauge({
+    name: "lab_dashboard_event_streams",
+    help: "Pages that watch live",
+    registers: [registry],
+    collect() {
+      this.set(events.count());
+    },
+  });
+
+  app.get("/healthz", (_, response) => void response.type("text/plain").send("ok\n"));
+  app.get("/readyz", async (_, response) => {
+    const problem = await tables.tables(AbortSignal.timeout(READY_WITHIN_MS)).then(() => null, asLabError);
+    response.status(problem === null ? 200 : 503).type("text/plain");
+    response.send(problem === null ? "ready\n" : `not ready: the store does not answer (${problem.code})\n`);
+  });
+  app.get("/metrics", async (_, response) => {
+    response.type(registry.contentType).send(await registry.metrics());
+  });
+
+  app.get("/api/events", events.handle);
+  app.use("/api", apiRoutes(tables));
+
+  // Asked anew each time, answered from the cache while unchanged: an upgrade is never half seen.
+  const asset = { cacheControl: false, headers: { "cache-control": "no-cache" } };
+  app.get("/vendor/chart.js", (_, response) => response.sendFile(CHART, asset));
+  app.use(
+    "/page",
+    express.static(PAGE, { index: false, setHeaders: (reply) => void reply.set(asset.headers) }),
+  );
+  app.get(["/", "/t/*rest", "/sql"], (_, response) =>
+    response.sendFile("index.html", { root: PAGE, ...asset }),
+  );
+  app.use((_, response) => void response.status(404).type("text/plain").send("not found\n"));
+  app.use(replyError(log));
+  return app;
+}
+
+function countRequests(registry: Registry) {
+  const requests = new Counter({
+    name: "lab_dashboard_requests_total",
+    help: "Requests answered, by route and status",
+    labelNames: ["route", "status"],
+    registers: [registry],
+  });
+  return (request: Request, response: Response, next: NextFunction) => {
+    response.on("finish", () => {
+      const route: unknown = request.route?.path;
+      requests.inc({ route: typeof route === "string" ? route : "other", status: response.statusCode });
+    });
+    next();
+  };
+}
