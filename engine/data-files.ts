@@ -1,0 +1,67 @@
+/** Where the bytes of a version's files are for DuckDB: in place on a local store, through the cache from any other. */
+
+import { access } from "node:fs/promises";
+import { LabError } from "../core/errors.ts";
+import type { Add } from "../delta/actions.ts";
+import { canonicalPath, storePath } from "../delta/path.ts";
+import type { Store } from "../delta/store/store.ts";
+import { type FileCache, missing } from "./file-cache.ts";
+import { type DataFiles, literalPath } from "./scan.ts";
+
+/** Finds the files of `adds`. DATA_FILE_MISSING on a remote store; on a local one a missing file shows at the scan. */
+export async function locateFiles(
+  store: Store,
+  adds: Iterable<Add>,
+  cache: FileCache | undefined,
+  signal: AbortSignal,
+): Promise<DataFiles> {
+  const all = [...adds];
+  if (store.localPath !== undefined) {
+    const paths = all.map((add) => localPath(store, add));
+    const files = all.map((add, index) => ({ add, path: literalPath(paths[index]!) }));
+    return { files, explain: (error) => explainMissing(store, all, paths, error), close: async () => {} };
+  }
+  if (cache === undefined) {
+    throw new LabError("INTERNAL", `data files of ${store.root} need a cache`, {
+      details: { table: store.root },
+    });
+  }
+  const remote = all.map(({ path, size, modificationTime }) => ({
+    path: storePath(store.root, path) ?? refuseOutside(store, path),
+    size,
+    modificationTime,
+  }));
+  const lease = await cache.lease(store, remote, signal);
+  const files = all.map((add, index) => ({ add, path: literalPath(lease.paths[index]!) }));
+  return { files, explain: async (error) => error, close: lease.close };
+}
+
+function localPath(store: Store, add: Add): string {
+  const inside = storePath(store.root, add.path);
+  if (inside !== undefined) return store.localPath!(inside);
+  const elsewhere = canonicalPath(store.root, add.path);
+  return elsewhere.startsWith("file://") ? elsewhere.slice("file://".length) : refuseOutside(store, add.path);
+}
+
+function refuseOutside(store: Store, path: string): never {
+  throw new LabError("UNSUPPORTED_FEATURE", `the data file ${path} is outside of the table ${store.root}`, {
+    hint: "such a table is a shallow clone: copy it whole, or read it with Spark",
+    details: { feature: "absolutePaths", path },
+  });
+}
+
+async function explainMissing(
+  store: Store,
+  adds: readonly Add[],
+  paths: readonly string[],
+  error: unknown,
+): Promise<unknown> {
+  for (const [index, path] of paths.entries()) {
+    const isThere = await access(path).then(
+      () => true,
+      (cause: NodeJS.ErrnoException) => cause.code !== "ENOENT" && cause.code !== "ENOTDIR",
+    );
+    if (!isThere) return missing(store, adds[index]!.path, error);
+  }
+  return error;
+}

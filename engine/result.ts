@@ -1,0 +1,200 @@
+/** Results of DuckDB as plain exact values, chunk by chunk, so that nobody outside needs DuckDB's own classes. */
+
+import {
+  type DuckDBArrayType,
+  type DuckDBArrayValue,
+  type DuckDBBlobValue,
+  type DuckDBDateValue,
+  type DuckDBDecimalType,
+  type DuckDBDecimalValue,
+  type DuckDBListType,
+  type DuckDBListValue,
+  type DuckDBMapType,
+  type DuckDBMapValue,
+  type DuckDBStructType,
+  type DuckDBStructValue,
+  type DuckDBTimestampMillisecondsValue,
+  type DuckDBTimestampSecondsValue,
+  type DuckDBTimestampTZValue,
+  type DuckDBTimestampValue,
+  type DuckDBType,
+  DuckDBTypeId,
+  type DuckDBValue,
+} from "@duckdb/node-api";
+import type { Engine } from "./instance.ts";
+
+/** What a column holds, and with it which form its values have. */
+export type ValueType =
+  | { kind: "null" | "boolean" | "text" | "binary" | "date" }
+  /** `number` up to 32 bits, `bigint` beyond. */
+  | { kind: "int"; bits: 8 | 16 | 32 | 64 | 128; signed: boolean }
+  | { kind: "float"; bits: 32 | 64 }
+  /** Value: the unscaled bigint. */
+  | { kind: "decimal"; precision: number; scale: number }
+  /** Value: microseconds since the epoch as bigint; `zoned` ones are moments, the others wall-clock readings. */
+  | { kind: "timestamp"; zoned: boolean }
+  | { kind: "list"; item: ValueType }
+  /** Value: an array in the order of `fields`. */
+  | { kind: "struct"; fields: readonly { name: string; type: ValueType }[] }
+  /** Value: an array of [key, value]. */
+  | { kind: "map"; key: ValueType; value: ValueType };
+
+/** A value in the form its ValueType says: dates are days since the epoch, binary is bytes, null is null. */
+export type Value = null | boolean | number | bigint | string | Uint8Array | readonly Value[];
+
+/** `sql` is DuckDB's name of the type. */
+export type Column = { name: string; sql: string; type: ValueType };
+
+export type Result = {
+  columns: readonly Column[];
+  /** Chunks of rows in order; read once. Ending early is fine. */
+  chunks: AsyncIterable<Value[][]>;
+};
+
+/**
+ * Runs one statement and hands its rows on as they come. The engine has one connection: read the result to its end, or drop it,
+ * before the next statement. An abort of `signal` interrupts the statement and rejects with the signal's reason.
+ */
+export async function stream(engine: Engine, sql: string, signal: AbortSignal): Promise<Result> {
+  const { connection } = engine;
+  const interrupt = () => connection.interrupt();
+  async function guarded<T>(work: () => Promise<T>): Promise<T> {
+    signal.throwIfAborted();
+    signal.addEventListener("abort", interrupt, { once: true });
+    try {
+      return await work();
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
+    } finally {
+      signal.removeEventListener("abort", interrupt);
+    }
+  }
+  const result = await guarded(() => connection.stream(sql));
+  const readers = result.columnTypes().map(readerOf);
+  async function* chunks(): AsyncIterable<Value[][]> {
+    for (;;) {
+      const chunk = await guarded(() => result.fetchChunk());
+      if (chunk === null || chunk.rowCount === 0) return;
+      const columns = readers.map((read, index) => chunk.getColumnValues(index).map(nullable(read)));
+      yield Array.from({ length: chunk.rowCount }, (_, row) => columns.map((column) => column[row] ?? null));
+    }
+  }
+  const columns = result.columnNames().map((name, index) => ({
+    name,
+    sql: String(result.columnType(index)),
+    type: valueType(result.columnType(index)),
+  }));
+  return { columns, chunks: chunks() };
+}
+
+function valueType(type: DuckDBType): ValueType {
+  const int = INTS[type.typeId];
+  if (int !== undefined) return { kind: "int", ...int };
+  switch (type.typeId) {
+    case DuckDBTypeId.SQLNULL:
+      return { kind: "null" };
+    case DuckDBTypeId.BOOLEAN:
+      return { kind: "boolean" };
+    case DuckDBTypeId.FLOAT:
+      return { kind: "float", bits: 32 };
+    case DuckDBTypeId.DOUBLE:
+      return { kind: "float", bits: 64 };
+    case DuckDBTypeId.DECIMAL: {
+      const { width, scale } = type as DuckDBDecimalType;
+      return { kind: "decimal", precision: width, scale };
+    }
+    case DuckDBTypeId.BLOB:
+      return { kind: "binary" };
+    case DuckDBTypeId.DATE:
+      return { kind: "date" };
+    case DuckDBTypeId.TIMESTAMP_TZ:
+      return { kind: "timestamp", zoned: true };
+    case DuckDBTypeId.TIMESTAMP:
+    case DuckDBTypeId.TIMESTAMP_S:
+    case DuckDBTypeId.TIMESTAMP_MS:
+      return { kind: "timestamp", zoned: false };
+    case DuckDBTypeId.LIST:
+      return { kind: "list", item: valueType((type as DuckDBListType).valueType) };
+    case DuckDBTypeId.ARRAY:
+      return { kind: "list", item: valueType((type as DuckDBArrayType).valueType) };
+    case DuckDBTypeId.STRUCT: {
+      const { entryNames, entryTypes } = type as DuckDBStructType;
+      return {
+        kind: "struct",
+        fields: entryNames.map((name, index) => ({ name, type: valueType(entryTypes[index]!) })),
+      };
+    }
+    case DuckDBTypeId.MAP: {
+      const { keyType, valueType: inner } = type as DuckDBMapType;
+      return { kind: "map", key: valueType(keyType), value: valueType(inner) };
+    }
+    // What no Delta column can hold (TIME, INTERVAL, UUID, ENUM, BIT, UNION and the like) is handed on as DuckDB prints it.
+    default:
+      return { kind: "text" };
+  }
+}
+
+const INTS: Readonly<Record<number, { bits: 8 | 16 | 32 | 64 | 128; signed: boolean }>> = {
+  [DuckDBTypeId.TINYINT]: { bits: 8, signed: true },
+  [DuckDBTypeId.SMALLINT]: { bits: 16, signed: true },
+  [DuckDBTypeId.INTEGER]: { bits: 32, signed: true },
+  [DuckDBTypeId.BIGINT]: { bits: 64, signed: true },
+  [DuckDBTypeId.HUGEINT]: { bits: 128, signed: true },
+  [DuckDBTypeId.UTINYINT]: { bits: 8, signed: false },
+  [DuckDBTypeId.USMALLINT]: { bits: 16, signed: false },
+  [DuckDBTypeId.UINTEGER]: { bits: 32, signed: false },
+  [DuckDBTypeId.UBIGINT]: { bits: 64, signed: false },
+  [DuckDBTypeId.UHUGEINT]: { bits: 128, signed: false },
+};
+
+type Reader = (value: DuckDBValue) => Value;
+
+function nullable(read: Reader): Reader {
+  return (value) => (value === null || value === undefined ? null : read(value));
+}
+
+function readerOf(type: DuckDBType): Reader {
+  switch (type.typeId) {
+    case DuckDBTypeId.DECIMAL:
+      return (value) => (value as DuckDBDecimalValue).value;
+    case DuckDBTypeId.BLOB:
+      return (value) => (value as DuckDBBlobValue).bytes;
+    case DuckDBTypeId.DATE:
+      return (value) => (value as DuckDBDateValue).days;
+    case DuckDBTypeId.TIMESTAMP_TZ:
+    case DuckDBTypeId.TIMESTAMP:
+      return (value) => (value as DuckDBTimestampTZValue | DuckDBTimestampValue).micros;
+    case DuckDBTypeId.TIMESTAMP_S:
+      return (value) => (value as DuckDBTimestampSecondsValue).seconds * 1_000_000n;
+    case DuckDBTypeId.TIMESTAMP_MS:
+      return (value) => (value as DuckDBTimestampMillisecondsValue).millis * 1000n;
+    case DuckDBTypeId.LIST:
+    case DuckDBTypeId.ARRAY: {
+      const read = nullable(readerOf((type as DuckDBListType | DuckDBArrayType).valueType));
+      return (value) => (value as DuckDBListValue | DuckDBArrayValue).items.map(read);
+    }
+    case DuckDBTypeId.STRUCT: {
+      const { entryNames, entryTypes } = type as DuckDBStructType;
+      const reads = entryTypes.map((entry) => nullable(readerOf(entry)));
+      return (value) => {
+        const { entries } = value as DuckDBStructValue;
+        return entryNames.map((name, index) => reads[index]!(entries[name] ?? null));
+      };
+    }
+    case DuckDBTypeId.MAP: {
+      const { keyType, valueType: inner } = type as DuckDBMapType;
+      const [readKey, readValue] = [nullable(readerOf(keyType)), nullable(readerOf(inner))];
+      return (value) =>
+        (value as DuckDBMapValue).entries.map((entry) => [readKey(entry.key), readValue(entry.value)]);
+    }
+    case DuckDBTypeId.BOOLEAN:
+    case DuckDBTypeId.FLOAT:
+    case DuckDBTypeId.DOUBLE:
+    case DuckDBTypeId.VARCHAR:
+    case DuckDBTypeId.SQLNULL:
+      return (value) => value as Value;
+    default:
+      return INTS[type.typeId] === undefined ? String : (value) => value as Value;
+  }
+}

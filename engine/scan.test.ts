@@ -1,0 +1,240 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { isLabError } from "../core/errors.ts";
+import type { Add } from "../delta/actions.ts";
+import { encodePath } from "../delta/path.ts";
+import { localStore } from "../delta/store/local.ts";
+import type { DataType, StructField } from "../delta/types.ts";
+import { locateFiles } from "./data-files.ts";
+import { openEngine } from "./instance.ts";
+import { stream, type Value } from "./result.ts";
+import { createRelation, type RelationOptions } from "./scan.ts";
+
+const signal = new AbortController().signal;
+
+/** Files that DuckDB writes into a folder of the test, read back as one relation. */
+async function setUp(t: TestContext) {
+  const folder = await mkdtemp(join(tmpdir(), "scan-"));
+  const store = localStore(folder);
+  const engine = await openEngine({
+    memoryLimitBytes: 500_000_000,
+    threads: 2,
+    tempDir: null,
+    preserveOrder: true,
+  });
+  t.after(async () => {
+    engine.close();
+    await rm(folder, { recursive: true });
+  });
+  return {
+    async write(
+      name: string,
+      select: string,
+      partitionValues: Record<string, string | null> = {},
+    ): Promise<Add> {
+      const file = join(folder, name).replaceAll("'", "''");
+      await engine.run(`COPY (${select}) TO '${file}' (FORMAT parquet)`);
+      return { path: encodePath(name), partitionValues, size: 1, modificationTime: 0, dataChange: true };
+    },
+    async read(fields: StructField[], adds: Add[], partitionColumns: string[] = [], sql = "SELECT * FROM t") {
+      const data = await locateFiles(store, adds, undefined, signal);
+      await createRelation(engine, { name: "t", table: table(fields, partitionColumns), data, signal });
+      const rows: Value[][] = [];
+      try {
+        const result = await stream(engine, sql, signal);
+        for await (const chunk of result.chunks) rows.push(...chunk);
+        return {
+          names: result.columns.map((column) => column.name),
+          types: result.columns.map((c) => c.sql),
+          rows,
+        };
+      } catch (error) {
+        throw await data.explain(error);
+      }
+    },
+  };
+}
+
+function field(name: string, type: DataType): StructField {
+  return { name, type, nullable: true, metadata: {} };
+}
+
+function table(fields: StructField[], partitionColumns: string[]): RelationOptions["table"] {
+  const schema = { type: "struct" as const, fields };
+  return {
+    schema,
+    partitionColumns,
+    protocol: { minReaderVersion: 1, minWriterVersion: 2 },
+    metadata: {
+      id: "t",
+      format: { provider: "parquet", options: {} },
+      schemaString: JSON.stringify(schema),
+      partitionColumns,
+      configuration: {},
+    },
+  };
+}
+
+test("columns come in the table's order and type, whatever order, case and width the file has", async (t) => {
+  const { write, read } = await setUp(t);
+  const add = await write("a.parquet", "SELECT 'x' AS name, 7::INTEGER AS ID, 'ignored' AS other");
+  const { names, types, rows } = await read([field("id", "long"), field("name", "string")], [add]);
+  assert.deepEqual(names, ["id", "name"]);
+  assert.deepEqual(types, ["BIGINT", "VARCHAR"]);
+  assert.deepEqual(rows, [[7n, "x"]]);
+});
+
+test("what a file lacks is NULL, at every level", async (t) => {
+  const { write, read } = await setUp(t);
+  const old = await write(
+    "old.parquet",
+    "SELECT 1 AS id, {'a': 1} AS s, [{'p': 1}] AS l, MAP {'k': {'m': 1}} AS m",
+  );
+  const young = await write(
+    "young.parquet",
+    "SELECT 2 AS id, {'b': 'q', 'a': 2} AS s, [{'q': 'n', 'p': 2}] AS l, MAP {'k': {'n': 2, 'm': 1}} AS m, 1.5 AS extra",
+  );
+  const struct = (...fields: StructField[]) => ({ type: "struct" as const, fields });
+  const { rows } = await read(
+    [
+      field("id", "integer"),
+      field("s", struct(field("a", "integer"), field("b", "string"))),
+      field("l", {
+        type: "array",
+        elementType: struct(field("p", "integer"), field("q", "string")),
+        containsNull: true,
+      }),
+      field("m", {
+        type: "map",
+        keyType: "string",
+        valueType: struct(field("m", "integer"), field("n", "integer")),
+        valueContainsNull: true,
+      }),
+      field("extra", "decimal(10,2)"),
+      field("never", "binary"),
+    ],
+    [old, young],
+  );
+  assert.deepEqual(rows, [
+    [1, [1, null], [[1, null]], [["k", [1, null]]], null, null],
+    [2, [2, "q"], [[2, "n"]], [["k", [1, 2]]], 150n, null],
+  ]);
+});
+
+test("partition columns are typed by the schema and come from the log alone", async (t) => {
+  const { write, read } = await setUp(t);
+  const types: [string, DataType, string, Value][] = [
+    ["i", "integer", "07", 7],
+    ["l", "long", "9223372036854775807", 9223372036854775807n],
+    ["d", "date", "2024-02-29", 19782],
+    ["t", "timestamp", "2020-01-01 00:00:00.000001", 1577836800000001n],
+    ["z", "timestamp", "2020-01-01T00:00:00.000001Z", 1577836800000001n],
+    ["n", "timestamp_ntz", "2020-01-01 00:00:00", 1577836800000000n],
+    ["c", "decimal(5,2)", "12.5", 1250n],
+    ["f", "double", "1.0E10", 1e10],
+    ["b", "boolean", "true", true],
+    ["y", "binary", "é", Buffer.from("é")],
+    ["s", "string", "a=b/c %20 'quoted'", "a=b/c %20 'quoted'"],
+  ];
+  const values = Object.fromEntries(types.map(([name, , text]) => [name, text]));
+  const none = Object.fromEntries(types.map(([name], index) => [name, index % 2 === 0 ? null : ""]));
+  const full = await write("i=99.parquet", "SELECT 1 AS id", values);
+  const empty = await write("empty.parquet", "SELECT 2 AS id", none);
+  const fields = [field("id", "integer"), ...types.map(([name, type]) => field(name, type))];
+  const partitionColumns = types.map(([name]) => name);
+  const { rows } = await read(fields, [full, empty], partitionColumns, "SELECT * FROM t ORDER BY id");
+  assert.deepEqual(rows[0], [1, ...types.map(([, , , value]) => value)]);
+  assert.deepEqual(rows[1], [2, ...types.map(() => null)]);
+});
+
+test("names with pattern characters, percent signs and quotes mean one file each", async (t) => {
+  const { write, read } = await setUp(t);
+  const names = [
+    "a*b.parquet",
+    "aXb.parquet",
+    "a?b.parquet",
+    "a[1]b.parquet",
+    "a1b.parquet",
+    "a%20b c'd.parquet",
+    "é{x}.parquet",
+  ];
+  const adds = await Promise.all(names.map((name, index) => write(name, `SELECT ${index} AS id`)));
+  for (const [index, add] of adds.entries()) {
+    const { rows } = await read([field("id", "integer")], [add]);
+    assert.deepEqual(rows, [[index]], names[index]);
+  }
+});
+
+test("columns named like those of the scan itself are the table's own", async (t) => {
+  const { write, read } = await setUp(t);
+  const add = await write(
+    "a.parquet",
+    `SELECT 'mine' AS filename, 5 AS file_index, 6 AS file_row_number, 'q' AS "a""b.c"`,
+  );
+  const fields = [
+    field("filename", "string"),
+    field("file_index", "integer"),
+    field("file_row_number", "integer"),
+    field('a"b.c', "string"),
+  ];
+  const { rows } = await read(
+    [...fields, field("p", "integer")],
+    [{ ...add, partitionValues: { p: "1" } }],
+    ["p"],
+  );
+  assert.deepEqual(rows, [["mine", 5, 6, "q", 1]]);
+});
+
+test("timestamps with and without zone are told apart by the schema, not by the file", async (t) => {
+  const { write, read } = await setUp(t);
+  const add = await write(
+    "a.parquet",
+    "SELECT TIMESTAMP '2020-01-01 00:00:00.000001' AS moment, TIMESTAMP_MS '1969-12-31 23:59:59.999' AS ms, TIMESTAMPTZ '2020-01-01 00:00:00+00' AS wall",
+  );
+  const { types, rows } = await read(
+    [field("moment", "timestamp"), field("ms", "timestamp"), field("wall", "timestamp_ntz")],
+    [add],
+  );
+  assert.deepEqual(types, ["TIMESTAMP WITH TIME ZONE", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP"]);
+  assert.deepEqual(rows, [[1577836800000001n, -1000n, 1577836800000000n]]);
+});
+
+test("a table without files, or with only partition and void columns, has its columns and its rows", async (t) => {
+  const { write, read } = await setUp(t);
+  const none = await read([field("id", "long"), field("p", "date")], [], ["p"]);
+  assert.deepEqual([none.types, none.rows], [["BIGINT", "DATE"], []]);
+  const add = await write("a.parquet", "SELECT range AS id FROM range(3)", { p: "1" });
+  const thin = await read([field("p", "integer"), field("v", "void")], [add], ["p"]);
+  assert.deepEqual(thin.rows, [
+    [1, null],
+    [1, null],
+    [1, null],
+  ]);
+});
+
+test("a missing file is named, and so is a feature that is not read", async (t) => {
+  const { write, read } = await setUp(t);
+  const there = await write("a.parquet", "SELECT 1 AS id");
+  const gone = { ...there, path: "gone%20one.parquet" };
+  await assert.rejects(read([field("id", "integer")], [there, gone]), (error) => {
+    return isLabError(error, "DATA_FILE_MISSING") && error.message.includes("gone%20one.parquet");
+  });
+  const deletionVector = { storageType: "i" as const, pathOrInlineDv: "", sizeInBytes: 0, cardinality: 1n };
+  await assert.rejects(read([field("id", "integer")], [{ ...there, deletionVector }]), (error) => {
+    return isLabError(error, "UNSUPPORTED_FEATURE") && error.details.feature === "deletionVectors";
+  });
+  await assert.rejects(read([field("id", "variant")], [there]), (error) =>
+    isLabError(error, "UNSUPPORTED_FEATURE"),
+  );
+});
+
+test("a partition value that does not fit its column is a damaged log", async (t) => {
+  const { write, read } = await setUp(t);
+  const add = await write("a.parquet", "SELECT 1 AS id", { p: "seven" });
+  await assert.rejects(read([field("id", "integer"), field("p", "integer")], [add], ["p"]), (error) =>
+    isLabError(error, "CORRUPT_LOG"),
+  );
+});
