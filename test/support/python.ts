@@ -10,12 +10,20 @@ import { join } from "node:path";
 const requirementsFile = new URL("../referees/requirements.txt", import.meta.url).pathname;
 
 /** Runs a Python script (its text) with `args`; resolves with its stdout, rejects with its stderr. */
-export async function python(script: string, args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Promise<string> {
+export async function python(
+  script: string,
+  args: readonly string[] = [],
+  env: NodeJS.ProcessEnv = {},
+): Promise<string> {
   return run(await interpreter(requirementsFile), ["-c", script, ...args], env);
 }
 
 /** Runs a script of `test/referees/` by its file name. */
-export async function referee(name: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
+export async function referee(
+  name: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<string> {
   const file = new URL(`../referees/${name}`, import.meta.url).pathname;
   return run(await interpreter(requirementsFile), [file, ...args], env);
 }
@@ -35,7 +43,8 @@ export async function interpreter(requirements: string): Promise<string> {
     try {
       await mkdir(lock);
     } catch {
-      if (Date.now() > deadline) throw new Error(`waited too long for ${lock}; remove it if nothing is installing`);
+      if (Date.now() > deadline)
+        throw new Error(`waited too long for ${lock}; remove it if nothing is installing`);
       await new Promise((resolve) => setTimeout(resolve, 500));
       continue;
     }
@@ -55,7 +64,10 @@ export async function interpreter(requirements: string): Promise<string> {
 
 function run(command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
   return new Promise((resolve, reject) => {
-    const child: ChildProcess = spawn(command, args, { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+    const child: ChildProcess = spawn(command, args, {
+      env: { ...process.env, ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     let out = "";
     let err = "";
     child.stdout?.setEncoding("utf8").on("data", (text: string) => {

@@ -1,0 +1,124 @@
+/** The content of a chunk: messages while it grows, files and letters once it is encoded. */
+
+import type { StructType } from "../delta/types.ts";
+import type { EncodedFile, LetterStage } from "../engine/encoder.ts";
+import { createRawBatch, type RawBatch } from "../engine/raw-batch.ts";
+import type { FetchedBatch, RawRecord } from "../kafka/ports.ts";
+import { fingerprint } from "./fingerprint.ts";
+
+export type Letter = {
+  topic: string;
+  partition: number;
+  offset: bigint;
+  timestampMs: number;
+  key: Uint8Array | null;
+  value: Uint8Array | null;
+  headers: readonly (readonly [name: string, value: Uint8Array | null])[];
+  stage: LetterStage;
+  code: string;
+  message: string;
+};
+
+/** What the commit says of one partition (contracts.md, `commitInfo.lab`). */
+export type PartitionCounts = {
+  first: bigint;
+  last: bigint;
+  rows: number;
+  letters: number;
+  skipped: number;
+  minTimestampMs: number;
+  maxTimestampMs: number;
+  fingerprint: string;
+};
+
+export type ChunkContent = {
+  /** Null once encoded: the messages are let go. */
+  raw: RawBatch | null;
+  counts: Map<number, PartitionCounts>;
+  files: EncodedFile[];
+  letters: Letter[];
+  /** The schema that the files were written with, where messages brought new fields. */
+  evolvedSchema: StructType | undefined;
+};
+
+export function emptyChunk(): ChunkContent {
+  return { raw: createRawBatch(), counts: new Map(), files: [], letters: [], evolvedSchema: undefined };
+}
+
+/**
+ * Puts the records of a batch in. Records whose offset is in `verdicts` have a letter already, from a run
+ * that ended between letters and rows: they are counted as letters and not tried again.
+ */
+export function appendBatch(
+  chunk: ChunkContent,
+  batch: FetchedBatch,
+  verdicts: ReadonlySet<bigint> | undefined,
+  recordGeneration: number,
+): void {
+  const raw = chunk.raw;
+  const firstRecord = batch.records[0];
+  if (!raw || !firstRecord) return;
+  const counts = chunk.counts.get(batch.partition) ?? newCounts(firstRecord);
+  for (const record of batch.records) {
+    if (record.timestampMs < counts.minTimestampMs) counts.minTimestampMs = record.timestampMs;
+    if (record.timestampMs > counts.maxTimestampMs) counts.maxTimestampMs = record.timestampMs;
+    if (verdicts?.has(record.offset)) {
+      counts.letters++;
+      continue;
+    }
+    raw.append({
+      topic: batch.topic,
+      partition: batch.partition,
+      offset: record.offset,
+      timestampMs: record.timestampMs,
+      timestampType: batch.timestampType,
+      generation: recordGeneration,
+      key: record.key,
+      value: record.value,
+      headers: record.headers,
+    });
+  }
+  const lastRecord = batch.records.at(-1) as RawRecord;
+  counts.last = batch.nextOffset - 1n;
+  counts.fingerprint = fingerprint(lastRecord);
+  chunk.counts.set(batch.partition, counts);
+}
+
+function newCounts(record: RawRecord): PartitionCounts {
+  return {
+    first: record.offset,
+    last: record.offset,
+    rows: 0,
+    letters: 0,
+    skipped: 0,
+    minTimestampMs: record.timestampMs,
+    maxTimestampMs: record.timestampMs,
+    fingerprint: "",
+  };
+}
+
+/** The counts of several chunks of one commit, oldest chunk first, as one. */
+export function sumCounts(chunks: readonly ChunkContent[]): Map<number, PartitionCounts> {
+  const sums = new Map<number, PartitionCounts>();
+  for (const chunk of chunks) {
+    for (const [partition, counts] of chunk.counts) {
+      const sum = sums.get(partition);
+      sums.set(
+        partition,
+        sum
+          ? {
+              first: sum.first,
+              last: counts.last,
+              rows: sum.rows + counts.rows,
+              letters: sum.letters + counts.letters,
+              skipped: sum.skipped + counts.skipped,
+              minTimestampMs: Math.min(sum.minTimestampMs, counts.minTimestampMs),
+              maxTimestampMs: Math.max(sum.maxTimestampMs, counts.maxTimestampMs),
+              fingerprint: counts.fingerprint,
+            }
+          : { ...counts },
+      );
+    }
+  }
+  return sums;
+}

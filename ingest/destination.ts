@@ -1,0 +1,78 @@
+/** The two tables of a stream, rows and dead letters: opened where they are, made when first needed. */
+
+import { isLabError } from "../core/errors.ts";
+import { createTable } from "../delta/create.ts";
+import { openTable } from "../delta/open.ts";
+import type { Store } from "../delta/store/store.ts";
+import type { Snapshot, Table } from "../delta/table.ts";
+import type { StructType } from "../delta/types.ts";
+import { letterSchema } from "./kafka-column.ts";
+import type { StreamOptions } from "./options.ts";
+
+/** A table and the version that the next commit builds on. */
+export type Opened = { table: Table; snapshot: Snapshot };
+
+export type Destination = {
+  /** The newest versions of both tables as they are now; null where a table is yet to be made. */
+  refresh(signal: AbortSignal): Promise<{ rows: Opened | null; letters: Opened | null }>;
+  /** Makes the table of rows; if another worker was faster, opens what it made. */
+  createRows(schema: StructType, signal: AbortSignal): Promise<Opened>;
+  createLetters(signal: AbortSignal): Promise<Opened>;
+  close(): Promise<void>;
+};
+
+export type DestinationStores = { rows: Store; letters: Store };
+
+export function createDestination(
+  options: Pick<StreamOptions, "partitionBy" | "tableProperties">,
+  stores: DestinationStores,
+): Destination {
+  const tables: { rows: Table | null; letters: Table | null } = { rows: null, letters: null };
+
+  async function look(kind: "rows" | "letters", signal: AbortSignal): Promise<Opened | null> {
+    try {
+      tables[kind] ??= await openTable(stores[kind], signal);
+    } catch (error) {
+      if (isLabError(error, "NOT_A_TABLE")) return null;
+      throw error;
+    }
+    return { table: tables[kind], snapshot: await tables[kind].latest(signal) };
+  }
+
+  async function create(
+    kind: "rows" | "letters",
+    definition: {
+      schema: StructType;
+      partitionColumns?: readonly string[];
+      configuration?: Record<string, string>;
+    },
+    signal: AbortSignal,
+  ): Promise<Opened> {
+    try {
+      tables[kind] = await createTable(stores[kind], definition, signal);
+    } catch (error) {
+      if (!isLabError(error, "TABLE_EXISTS")) throw error;
+      tables[kind] = await openTable(stores[kind], signal);
+    }
+    return { table: tables[kind], snapshot: await tables[kind].latest(signal) };
+  }
+
+  return {
+    async refresh(signal) {
+      // Letters first: read the other way round, letters that another worker commits in between would look like verdicts of rows
+      // that are not there yet.
+      const letters = await look("letters", signal);
+      return { letters, rows: await look("rows", signal) };
+    },
+    createRows: (schema, signal) =>
+      create(
+        "rows",
+        { schema, partitionColumns: options.partitionBy, configuration: { ...options.tableProperties } },
+        signal,
+      ),
+    createLetters: (signal) => create("letters", { schema: letterSchema }, signal),
+    async close() {
+      await Promise.all([stores.rows.close(), stores.letters.close()]);
+    },
+  };
+}

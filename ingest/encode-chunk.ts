@@ -1,0 +1,94 @@
+/** One chunk from messages to files and letters, and the table it needs if that is yet to be made. */
+
+import type { Snapshot } from "../delta/table.ts";
+import type { StructType } from "../delta/types.ts";
+import type { EncodePlan, Encoder } from "../engine/encoder.ts";
+import type { RawBatch } from "../engine/raw-batch.ts";
+import type { ChunkContent, Letter } from "./chunk.ts";
+import { hasKafkaColumn, tableSchema, textFields } from "./kafka-column.ts";
+import type { StreamOptions } from "./options.ts";
+
+type PlanOptions = Pick<
+  StreamOptions,
+  "format" | "schema" | "transform" | "metadata" | "partitionBy" | "onUnknownField"
+>;
+
+/** The schema of a table that is yet to be made; null where only messages can tell it and there are none. */
+export function declaredSchema(options: PlanOptions): StructType | null {
+  const columns =
+    options.schema?.fields ?? (options.format === "text" && !options.transform ? textFields : null);
+  return columns && tableSchema(columns, options.partitionBy, options.metadata);
+}
+
+/** The schema that these messages suggest for a table that is yet to be made. */
+export async function firstSchema(
+  encoder: Encoder,
+  raw: RawBatch,
+  options: PlanOptions,
+  signal: AbortSignal,
+): Promise<StructType> {
+  const declared = declaredSchema(options);
+  if (declared) return declared;
+  const plan = {
+    format: options.format,
+    ...(options.transform === undefined ? {} : { transform: options.transform }),
+  };
+  const inferred = await encoder.inferSchema(raw, plan, signal);
+  return tableSchema(inferred?.fields ?? [], options.partitionBy, options.metadata);
+}
+
+/** Encodes in place: afterwards the chunk holds files, letters and counts, and no messages. */
+export async function encodeChunk(
+  chunk: ChunkContent,
+  input: {
+    encoder: Encoder;
+    options: PlanOptions;
+    snapshot: Snapshot;
+    schema: StructType;
+    signal: AbortSignal;
+  },
+): Promise<void> {
+  const { encoder, options, snapshot, schema, signal } = input;
+  const raw = chunk.raw;
+  if (!raw) return;
+  const plan: EncodePlan = {
+    format: options.format,
+    schema,
+    partitionColumns: snapshot.partitionColumns,
+    metadata: hasKafkaColumn(schema),
+    onUnknownField: options.onUnknownField,
+    deriveDate: snapshot.partitionColumns.includes("date"),
+    ...(options.transform === undefined ? {} : { transform: options.transform }),
+  };
+  if (raw.length > 0) {
+    const encoded = await encoder.encode(raw, plan, signal);
+    chunk.files = encoded.files;
+    chunk.evolvedSchema = encoded.evolvedSchema;
+    chunk.letters = encoded.bad.map((bad): Letter => {
+      const copy = (bytes: Uint8Array | null) => (bytes === null ? null : Uint8Array.from(bytes));
+      return {
+        topic: raw.topic(bad.index),
+        partition: raw.partition(bad.index),
+        offset: raw.offset(bad.index),
+        timestampMs: raw.timestampMs(bad.index),
+        key: copy(raw.key(bad.index)),
+        value: copy(raw.value(bad.index)),
+        headers: raw.headers(bad.index).map(([name, value]) => [name, copy(value)] as const),
+        stage: bad.stage,
+        code: bad.code,
+        message: bad.message,
+      };
+    });
+    for (const [partition, { rows, skipped }] of encoded.counts) {
+      const counts = chunk.counts.get(partition);
+      if (!counts) continue;
+      counts.rows += rows;
+      counts.skipped += skipped;
+    }
+    for (const letter of chunk.letters) {
+      const counts = chunk.counts.get(letter.partition);
+      if (counts) counts.letters++;
+    }
+  }
+  chunk.raw = null;
+}

@@ -1,0 +1,68 @@
+/** The `_kafka` column: where a row came from (contracts.md, "Tables"). */
+
+import type { DataType, StructField, StructType } from "../delta/types.ts";
+
+const field = (name: string, type: DataType): StructField => ({ name, type, nullable: true, metadata: {} });
+
+const headers: DataType = {
+  type: "array",
+  elementType: { type: "struct", fields: [field("key", "string"), field("value", "binary")] },
+  containsNull: true,
+};
+
+export const KAFKA_COLUMN = "_kafka";
+
+export const kafkaField: StructField = field(KAFKA_COLUMN, {
+  type: "struct",
+  fields: [
+    field("topic", "string"),
+    field("partition", "integer"),
+    field("offset", "long"),
+    field("timestamp", "timestamp"),
+    field("timestamp_type", "string"),
+    field("key", "binary"),
+    field("headers", headers),
+    field("generation", "integer"),
+  ],
+});
+
+/** Columns of `format: text`. */
+export const textFields: readonly StructField[] = [field("key", "string"), field("value", "string")];
+
+/** Columns of a dead-letter table. */
+export const letterSchema: StructType = {
+  type: "struct",
+  fields: [
+    field("topic", "string"),
+    field("partition", "integer"),
+    field("offset", "long"),
+    field("timestamp", "timestamp"),
+    field("key", "binary"),
+    field("value", "binary"),
+    field("headers", headers),
+    field("stage", "string"),
+    field("error_code", "string"),
+    field("error_message", "string"),
+    field("attempt", "integer"),
+    field("ingested_at", "timestamp"),
+  ],
+};
+
+export function hasKafkaColumn(schema: StructType): boolean {
+  return schema.fields.some((column) => column.name === KAFKA_COLUMN);
+}
+
+/**
+ * The schema of a table that is made from message columns: `date` is added where the table is partitioned
+ * by it and nothing else gives it; `_kafka` comes last.
+ */
+export function tableSchema(
+  columns: readonly StructField[],
+  partitionBy: readonly string[],
+  metadata: boolean,
+): StructType {
+  const fields = [...columns];
+  if (partitionBy.includes("date") && !fields.some((column) => column.name === "date"))
+    fields.push(field("date", "string"));
+  return { type: "struct", fields: metadata ? [...fields, kafkaField] : fields };
+}

@@ -1,0 +1,55 @@
+/** What the newest commits of a table say of a topic: its generation, and the marks of last settled records. */
+
+import type { Table } from "../delta/table.ts";
+
+export type LastKnown = { generation: number; fingerprints: Map<number, string> };
+
+/** How many commits are looked at; a partition quiet for longer goes without a mark. */
+const COMMITS_LOOKED_AT = 200;
+
+export async function lastKnown(
+  table: Table,
+  options: { app: string; topic: string; partitions: readonly number[]; signal: AbortSignal },
+): Promise<LastKnown> {
+  const known: LastKnown = { generation: 0, fingerprints: new Map() };
+  const missing = new Set(options.partitions);
+  let isNewest = true;
+  for await (const entry of table.history({ limit: COMMITS_LOOKED_AT, signal: options.signal })) {
+    if (missing.size === 0) break;
+    const lab = readLabInfo(entry.commitInfo?.lab);
+    if (lab?.app !== options.app) continue;
+    const ours = lab.partitions.filter((item) => item.topic === options.topic);
+    if (ours.length === 0) continue;
+    if (isNewest) known.generation = lab.generation;
+    isNewest = false;
+    for (const { partition, fingerprint } of ours) {
+      if (missing.delete(partition) && fingerprint !== "") known.fingerprints.set(partition, fingerprint);
+    }
+  }
+  return known;
+}
+
+type LabInfo = {
+  app: string;
+  generation: number;
+  partitions: { topic: string; partition: number; fingerprint: string }[];
+};
+
+/** Other engines may write anything under that name: what does not fit is not ours. */
+function readLabInfo(value: unknown): LabInfo | null {
+  if (typeof value !== "object" || value === null) return null;
+  const { app, generation, partitions } = value as Record<string, unknown>;
+  if (typeof app !== "string" || !Array.isArray(partitions)) return null;
+  const items = partitions.flatMap((item: unknown) => {
+    const { topic, partition, fingerprint } = (item ?? {}) as Record<string, unknown>;
+    if (typeof topic !== "string") return [];
+    return [
+      {
+        topic,
+        partition: Number(partition),
+        fingerprint: typeof fingerprint === "string" ? fingerprint : "",
+      },
+    ];
+  });
+  return { app, generation: Number(generation ?? 0), partitions: items };
+}

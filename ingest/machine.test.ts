@@ -1,0 +1,205 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Effect, type Event, step } from "./machine.ts";
+import { initialState, type Limits, type State } from "./state.ts";
+
+const limits: Limits = {
+  flushLatencyMs: 1000,
+  flushRows: 100,
+  flushBytes: 10_000,
+  chunkBytes: 1000,
+  budgetBytes: 20_000,
+  ends: null,
+};
+
+/** Feeds events in order; returns the last state and the effects of the last event. */
+function run(
+  events: readonly Event[],
+  start: State = initialState(limits),
+): { state: State; effects: Effect[] } {
+  let state = start;
+  let effects: Effect[] = [];
+  for (const event of events) ({ state, effects } = step(state, event));
+  return { state, effects };
+}
+
+const assigned: Event = { type: "assigned", generation: 1, partitions: [0] };
+const positions = (next: bigint, generation = 1): Event => ({
+  type: "positions",
+  generation,
+  next: new Map([[0, next]]),
+});
+const fetched = (
+  from: bigint,
+  to: bigint,
+  more: Partial<Extract<Event, { type: "fetched" }>> = {},
+): Event => ({
+  type: "fetched",
+  generation: 1,
+  partition: 0,
+  fetchedOffset: from,
+  nextOffset: to,
+  rows: Number(to - from),
+  bytes: Number(to - from) * 10,
+  nowMs: 0,
+  ...more,
+});
+const types = (effects: readonly Effect[]) => effects.map((effect) => effect.type);
+
+test("an assignment reads the log before anything flows", () => {
+  const first = run([assigned]);
+  assert.deepEqual(first.effects, [{ type: "readPositions", generation: 1, partitions: [0] }]);
+  const second = step(first.state, positions(5n));
+  assert.deepEqual(second.effects, [{ type: "start", generation: 1, next: new Map([[0, 5n]]) }]);
+});
+
+test("a batch fetched from another offset than the one due is dropped and the partition sought", () => {
+  const { state, effects } = run([assigned, positions(5n), fetched(0n, 9n)]);
+  assert.deepEqual(effects, [{ type: "seek", partition: 0, nextOffset: 5n }]);
+  assert.equal(state.chunks.length, 0);
+});
+
+test("a batch of an older generation leaves no trace", () => {
+  const { state, effects } = run([assigned, positions(5n), fetched(5n, 9n, { generation: 0 })]);
+  assert.deepEqual(effects, []);
+  assert.equal(state.partitions.get(0)?.next, 5n);
+});
+
+test("a batch without records moves the position and buffers nothing", () => {
+  const { state, effects } = run([assigned, positions(5n), fetched(5n, 9n, { rows: 0, bytes: 0 })]);
+  assert.deepEqual(effects, []);
+  assert.equal(state.partitions.get(0)?.next, 9n);
+  assert.equal(state.chunks.length, 0);
+});
+
+test("a flush by time comes in silence too", () => {
+  const before = run([assigned, positions(0n), fetched(0n, 3n), { type: "tick", nowMs: 999 }]);
+  assert.deepEqual(before.effects, []);
+  const due = step(before.state, { type: "tick", nowMs: 1000 });
+  assert.deepEqual(types(due.effects), ["encode"]);
+});
+
+test("a flush by rows commits exactly what was buffered, with the next offset as settled", () => {
+  const { state, effects } = run([assigned, positions(0n), fetched(0n, 100n, { bytes: 500 })]);
+  assert.deepEqual(types(effects), ["append", "encode"]);
+  const encoded = step(state, { type: "encoded", chunk: 1 });
+  assert.deepEqual(encoded.effects, [
+    { type: "commit", commit: 2, chunks: [1], settled: new Map([[0, 100n]]) },
+  ]);
+});
+
+test("fetching goes on while a chunk is encoded and a commit is under way", () => {
+  const busy = run([
+    assigned,
+    positions(0n),
+    fetched(0n, 100n),
+    { type: "encoded", chunk: 1 },
+    fetched(100n, 150n),
+  ]);
+  assert.deepEqual(types(busy.effects), ["append"]);
+  assert.equal(busy.state.partitions.get(0)?.next, 150n);
+  const after = step(busy.state, { type: "committed", commit: 2 });
+  assert.equal(after.state.partitions.get(0)?.settled, 100n);
+  assert.equal(after.state.chunks.length, 1);
+});
+
+test("a revoked assignment drops what is buffered", () => {
+  const { state, effects } = run([
+    assigned,
+    positions(0n),
+    fetched(0n, 3n),
+    { type: "revoked", generation: 1 },
+  ]);
+  assert.deepEqual(effects, [{ type: "drop" }]);
+  assert.deepEqual(state.chunks, []);
+  assert.equal(state.phase, "idle");
+});
+
+test("a new assignment without a revoke (an expelled member) drops what is buffered too", () => {
+  const { state, effects } = run([
+    assigned,
+    positions(0n),
+    fetched(0n, 3n),
+    { type: "assigned", generation: 2, partitions: [0] },
+  ]);
+  assert.deepEqual(types(effects), ["drop", "readPositions"]);
+  assert.deepEqual(state.chunks, []);
+});
+
+test("positions are not read before a commit of the older assignment has ended", () => {
+  const committing = run([assigned, positions(0n), fetched(0n, 100n), { type: "encoded", chunk: 1 }]);
+  const again = step(committing.state, { type: "assigned", generation: 2, partitions: [0] });
+  assert.deepEqual(types(again.effects), ["drop"]);
+  const ended = step(again.state, { type: "committed", commit: 2 });
+  assert.deepEqual(ended.effects, [{ type: "readPositions", generation: 2, partitions: [0] }]);
+});
+
+test("a lost commit drops everything and asks the log where to go on", () => {
+  const { state, effects } = run([
+    assigned,
+    positions(0n),
+    fetched(0n, 100n),
+    { type: "encoded", chunk: 1 },
+    fetched(100n, 120n),
+    { type: "rejected", commit: 2 },
+  ]);
+  assert.deepEqual(types(effects), ["pause", "drop", "readPositions"]);
+  assert.deepEqual(state.chunks, []);
+});
+
+test("the source is paused at the byte budget and goes on when half of it is free", () => {
+  const big = (from: bigint) => fetched(from, from + 1n, { bytes: 11_000 });
+  const wide = initialState({ ...limits, chunkBytes: 15_000 });
+  const first = run([assigned, positions(0n), big(0n), { type: "encoded", chunk: 1 }], wide);
+  const full = step(first.state, big(1n));
+  assert.ok(types(full.effects).includes("pause"));
+  const encoded = step(full.state, { type: "encoded", chunk: 3 });
+  assert.deepEqual(types(encoded.effects), []);
+  const free = step(encoded.state, { type: "committed", commit: 2 });
+  assert.deepEqual(types(free.effects), ["commit"]);
+  const empty = step(free.state, { type: "committed", commit: 4 });
+  assert.deepEqual(types(empty.effects), ["resume"]);
+});
+
+test("stop settles what is buffered and then finishes", () => {
+  const stopping = run([assigned, positions(0n), fetched(0n, 3n), { type: "stop" }]);
+  assert.deepEqual(types(stopping.effects), ["encode"]);
+  assert.deepEqual(step(stopping.state, fetched(3n, 9n)).effects, []);
+  const committing = step(stopping.state, { type: "encoded", chunk: 1 });
+  assert.deepEqual(types(committing.effects), ["commit"]);
+  const done = step(committing.state, { type: "committed", commit: 2 });
+  assert.deepEqual(types(done.effects), ["finish"]);
+});
+
+test("stop with nothing buffered finishes at once, in every phase", () => {
+  for (const events of [[], [assigned], [assigned, positions(0n)]] as Event[][]) {
+    assert.deepEqual(types(run([...events, { type: "stop" }]).effects), ["finish"]);
+  }
+});
+
+const onceLimits = { ...limits, ends: new Map([[0, 10n]]) };
+
+test("once: ends at the offsets seen at the start, also over gaps", () => {
+  const { state, effects } = run([assigned, positions(0n), fetched(0n, 7n)], initialState(onceLimits));
+  assert.deepEqual(types(effects), ["append"]);
+  const last = step(state, fetched(7n, 12n, { rows: 0, bytes: 0 }));
+  assert.equal(last.state.phase, "draining");
+  assert.deepEqual(types(last.effects), ["encode"]);
+});
+
+test("once: ends at once where the table is at the end already, and on an empty topic", () => {
+  for (const [next, end] of [
+    [10n, 10n],
+    [0n, 0n],
+  ] as const) {
+    const state = initialState({ ...limits, ends: new Map([[0, end]]) });
+    assert.deepEqual(types(run([assigned, positions(next)], state).effects), ["start", "finish"]);
+  }
+});
+
+test("once: partitions lost before the end was committed are read again, not given up", () => {
+  const draining = run([assigned, positions(0n), fetched(0n, 10n)], initialState(onceLimits));
+  assert.equal(draining.state.phase, "draining");
+  const again = step(draining.state, { type: "assigned", generation: 2, partitions: [0] });
+  assert.deepEqual(types(again.effects), ["drop", "readPositions"]);
+});

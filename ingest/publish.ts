@@ -1,0 +1,222 @@
+/**
+ * From encoded chunks to a committed version. The order is the guarantee: files, then letters, then one commit that holds
+ * rows and positions together. A crash at any point leaves either nothing of it or all of it (SPEC.md, "Commit").
+ */
+
+import { randomUUID } from "node:crypto";
+import { LabError } from "../core/errors.ts";
+import { retry } from "../core/retry.ts";
+import type { Add, PartitionValues, Txn } from "../delta/actions.ts";
+import { encodePath, partitionDirectory } from "../delta/partition-path.ts";
+import { schemaToString } from "../delta/schema.ts";
+import type { Store } from "../delta/store/store.ts";
+import type { CommitRequest, Snapshot } from "../delta/table.ts";
+import { type ChunkContent, type Letter, type PartitionCounts, sumCounts } from "./chunk.ts";
+import type { Destination, Opened } from "./destination.ts";
+import { appId } from "./identity.ts";
+import { lettersFile } from "./letters-file.ts";
+import type { StreamOptions } from "./options.ts";
+
+/** Where a process can be told to die, to prove that it does no harm (`LAB_FAILPOINT`). */
+export type CommitStep = "before-upload" | "after-upload" | "after-letters" | "after-commit";
+
+export type PublishInput = {
+  options: Pick<StreamOptions, "app" | "topic">;
+  chunks: readonly ChunkContent[];
+  /** The next offset to read once this is committed, per partition. */
+  settled: ReadonlyMap<number, bigint>;
+  recordGeneration: number;
+  rows: Opened;
+  letters: Opened | null;
+  destination: Destination;
+  now: () => number;
+  onStep: (step: CommitStep) => void;
+  onOutage: (error: unknown, pauseMs: number) => void;
+  signal: AbortSignal;
+};
+
+/** `rejected`: another writer was first with a position of ours, or changed the table: only the log can say how to go on. */
+export type Published =
+  | {
+      kind: "committed";
+      rows: Opened;
+      letters: Opened | null;
+      counts: Map<number, PartitionCounts>;
+      attempts: number;
+    }
+  | { kind: "rejected"; reason: string; message: string };
+
+export async function publish(input: PublishInput): Promise<Published> {
+  const { chunks, signal, onStep } = input;
+  onStep("before-upload");
+  const adds = await upload(input);
+  onStep("after-upload");
+  const counts = sumCounts(chunks);
+  let letters = input.letters;
+  const bad = chunks.flatMap((chunk) => chunk.letters);
+  if (bad.length > 0) {
+    letters ??= await input.destination.createLetters(signal);
+    const result = await commitLetters(input, letters, bad);
+    if (result.kind === "conflict")
+      return { kind: "rejected", reason: result.reason, message: result.message };
+    letters = { table: letters.table, snapshot: result.snapshot };
+  }
+  onStep("after-letters");
+  const result = await input.rows.table.commit(rowsRequest(input, adds, counts), signal);
+  if (result.kind === "conflict") return { kind: "rejected", reason: result.reason, message: result.message };
+  onStep("after-commit");
+  return {
+    kind: "committed",
+    rows: { table: input.rows.table, snapshot: result.snapshot },
+    letters,
+    counts,
+    attempts: result.attempts,
+  };
+}
+
+async function upload(input: PublishInput): Promise<Add[]> {
+  const adds: Add[] = [];
+  const { store } = input.rows.table;
+  for (const file of input.chunks.flatMap((chunk) => chunk.files)) {
+    const path = dataFilePath(input.rows.snapshot.partitionColumns, file.partitionValues);
+    await outlast(input, () => store.put(path, { file: file.file }, input.signal));
+    adds.push({
+      path: encodePath(path),
+      partitionValues: file.partitionValues,
+      size: file.size,
+      modificationTime: input.now(),
+      dataChange: true,
+      stats: file.stats,
+    });
+  }
+  return adds;
+}
+
+function dataFilePath(columns: readonly string[], values: PartitionValues): string {
+  const directory = partitionDirectory(columns, values);
+  const name = `part-00000-${randomUUID()}-c000.zstd.parquet`;
+  return directory === "" ? name : `${directory}/${name}`;
+}
+
+async function commitLetters(input: PublishInput, letters: Opened, bad: readonly Letter[]) {
+  const { table, snapshot } = letters;
+  const bytes = lettersFile(bad, input.now());
+  const path = dataFilePath([], {});
+  await outlast(input, () => table.store.put(path, bytes, input.signal));
+  const request: CommitRequest = {
+    readSnapshot: snapshot,
+    operation: "STREAMING UPDATE",
+    adds: [
+      {
+        path,
+        partitionValues: {},
+        size: bytes.byteLength,
+        modificationTime: input.now(),
+        dataChange: true,
+        stats: JSON.stringify({ numRecords: bad.length, ...letterBounds(bad) }),
+      },
+    ],
+    txns: txnsOf(input, snapshot, "only-up"),
+  };
+  return table.commit(request, input.signal);
+}
+
+/** Bounds that let a resume find the letters of an offset range without reading every file. */
+function letterBounds(bad: readonly Letter[]): { minValues: object; maxValues: object; nullCount: object } {
+  const partitions = bad.map((letter) => letter.partition);
+  const first = bad.reduce((min, { offset }) => (offset < min ? offset : min), bad[0]?.offset ?? 0n);
+  const last = bad.reduce((max, { offset }) => (offset > max ? offset : max), 0n);
+  // Beyond 2^53 a JSON number made by JavaScript would lie: such bounds are left out.
+  const exact = (offset: bigint) =>
+    offset <= BigInt(Number.MAX_SAFE_INTEGER) ? { offset: Number(offset) } : {};
+  return {
+    minValues: { partition: Math.min(...partitions), ...exact(first) },
+    maxValues: { partition: Math.max(...partitions), ...exact(last) },
+    nullCount: { partition: 0, offset: 0 },
+  };
+}
+
+/** Positions as txns. Letters may be ahead of the rows after a crash; theirs never fall. */
+function txnsOf(input: PublishInput, snapshot: Snapshot, rule: "exact" | "only-up"): Txn[] {
+  return [...input.settled].map(([partition, next]) => {
+    const id = appId(input.options.app, input.options.topic, partition);
+    const version = next - 1n;
+    const stored = snapshot.txn(id);
+    return {
+      appId: id,
+      version: rule === "only-up" && stored !== undefined && stored > version ? stored : version,
+    };
+  });
+}
+
+function rowsRequest(
+  input: PublishInput,
+  adds: readonly Add[],
+  counts: ReadonlyMap<number, PartitionCounts>,
+): CommitRequest {
+  const { rows, chunks, options } = input;
+  const evolved = chunks
+    .map((chunk) => chunk.evolvedSchema)
+    .filter((schema) => schema !== undefined)
+    .at(-1);
+  const sum = (pick: (item: PartitionCounts) => number) =>
+    [...counts.values()].reduce((total, item) => total + pick(item), 0);
+  return {
+    readSnapshot: rows.snapshot,
+    operation: "STREAMING UPDATE",
+    operationParameters: { outputMode: "Append", topic: options.topic },
+    operationMetrics: {
+      numOutputRows: String(sum((item) => item.rows)),
+      numDeadLetters: String(sum((item) => item.letters)),
+      numAddedFiles: String(adds.length),
+      numOutputBytes: String(adds.reduce((total, add) => total + add.size, 0)),
+    },
+    adds,
+    txns: txnsOf(input, rows.snapshot, "exact"),
+    ...(evolved ? { metadata: { ...rows.snapshot.metadata, schemaString: schemaToString(evolved) } } : {}),
+    info: { lab: labInfo(input, counts) },
+  };
+}
+
+/** `commitInfo.lab` (contracts.md, "Tables"): what this version holds of the topic, for people and for the next start. */
+function labInfo(input: PublishInput, counts: ReadonlyMap<number, PartitionCounts>): object {
+  const { app, topic } = input.options;
+  return {
+    v: 1,
+    app,
+    generation: input.recordGeneration,
+    partitions: [...counts].map(([partition, item]) => ({
+      topic,
+      partition,
+      first: item.first.toString(),
+      last: item.last.toString(),
+      rows: item.rows,
+      letters: item.letters,
+      skipped: item.skipped,
+      minTimestamp: item.minTimestampMs,
+      maxTimestamp: item.maxTimestampMs,
+      fingerprint: item.fingerprint,
+    })),
+  };
+}
+
+/** An outage of the store is waited out, for as long as it takes. */
+function outlast<T>(input: PublishInput, attempt: () => Promise<T>): Promise<T> {
+  return retry(attempt, {
+    signal: input.signal,
+    onFailure: (error, _attempt, pauseMs) => input.onOutage(error, pauseMs),
+  });
+}
+
+/** Stops at the first bad record where the user asked for that. */
+export function refuseLetters(letters: readonly Letter[]): void {
+  const first = letters[0];
+  if (!first) return;
+  throw new LabError(
+    "BAD_RECORD",
+    `${first.topic}-${first.partition} offset ${first.offset}: ${first.message} (${first.stage}, ${first.code})`,
+    {
+      hint: "mend the producer and skip it with --start, or let bad records go to the dead-letter table: --on-bad-record deadletter",
+    },
+  );
+}

@@ -1,0 +1,213 @@
+/**
+ * Where each partition goes on: read from the tables' logs alone, checked against what the topic holds now.
+ * Nothing is ever skipped or read again without the user having said so.
+ */
+
+import { LabError } from "../core/errors.ts";
+import type { Snapshot } from "../delta/table.ts";
+import type { Admin, Watermarks } from "../kafka/ports.ts";
+import type { Opened } from "./destination.ts";
+import { fingerprint, markedOffset } from "./fingerprint.ts";
+import { appId } from "./identity.ts";
+import { type LastKnown, lastKnown } from "./last-known.ts";
+import type { StreamOptions } from "./options.ts";
+import type { RowReader } from "./row-reader.ts";
+
+export type Resume = {
+  /** The next offset to read, per partition. */
+  next: Map<number, bigint>;
+  /** Offsets that have a letter though no row commit covers them yet: final, whatever the configuration says now. */
+  verdicts: Map<number, Set<bigint>>;
+  /** Value of `_kafka.generation`: grows when the topic was made anew and the user said restart. */
+  recordGeneration: number;
+  /** Partitions whose stored position is to be lowered or moved by the user's word, not by progress. */
+  overridden: Set<number>;
+};
+
+export type ResumeInput = {
+  options: Pick<StreamOptions, "topic" | "app" | "start" | "onTopicReset">;
+  partitions: readonly number[];
+  rows: Opened | null;
+  letters: Opened | null;
+  admin: Pick<Admin, "watermarks" | "offsetsAt" | "recordAt">;
+  rowReader: RowReader;
+  signal: AbortSignal;
+};
+
+/** OFFSET_EXPIRED, OFFSETS_MISSING, TOPIC_RESET, TOPIC_MISSING, each with the ways out; outages as they are. */
+export async function readResume(input: ResumeInput): Promise<Resume> {
+  const { options, partitions, rows, signal } = input;
+  const { topic, app } = options;
+  const watermarks = await input.admin.watermarks(topic);
+  const stored = new Map<number, bigint>();
+  for (const partition of partitions) {
+    const settled = rows?.snapshot.txn(appId(app, topic, partition));
+    if (settled !== undefined) stored.set(partition, settled + 1n);
+  }
+  const known: LastKnown = rows
+    ? await lastKnown(rows.table, { app, topic, partitions: [...stored.keys()], signal })
+    : { generation: 0, fingerprints: new Map() };
+  const resume: Resume = {
+    next: new Map(),
+    verdicts: new Map(),
+    recordGeneration: known.generation,
+    overridden: new Set(),
+  };
+
+  const reset = await findReset(input, stored, known, watermarks);
+  if (reset) {
+    if (options.onTopicReset === "fail") throw reset;
+    if (options.onTopicReset === "restart") resume.recordGeneration++;
+  }
+  const fresh: number[] = [];
+  for (const partition of partitions) {
+    const { low, high } = watermarks.get(partition) ?? { low: 0n, high: 0n };
+    const next = stored.get(partition);
+    if (next === undefined) {
+      fresh.push(partition);
+    } else if (reset) {
+      resume.next.set(partition, options.onTopicReset === "skip" ? high : low);
+      resume.overridden.add(partition);
+    } else if (next < low) {
+      throw expired(topic, partition, next, low);
+    } else {
+      resume.next.set(partition, next);
+    }
+  }
+  refuseContradiction(options, stored);
+  await placeFresh(input, fresh, watermarks, resume);
+  if (!reset) await readVerdicts(input, resume);
+  return resume;
+}
+
+function expired(topic: string, partition: number, next: bigint, low: bigint): LabError {
+  return new LabError(
+    "OFFSET_EXPIRED",
+    `${topic}-${partition}: the table goes on at offset ${next}, the topic now begins at ${low}: ${low - next} records are gone`,
+    {
+      hint: `bring the records back (longer retention, a mirror), or accept the gap: --on-topic-reset skip goes on at the end, restart at offset ${low}`,
+      details: { topic, partition, nextOffset: next, low },
+    },
+  );
+}
+
+/** A position beyond the end, or another record where the last settled one was: the topic is not the one the table was fed from. */
+async function findReset(
+  input: ResumeInput,
+  stored: ReadonlyMap<number, bigint>,
+  known: LastKnown,
+  watermarks: ReadonlyMap<number, Watermarks>,
+): Promise<LabError | null> {
+  const { topic } = input.options;
+  const refuse = (partition: number, what: string) =>
+    new LabError(
+      "TOPIC_RESET",
+      `${topic}-${partition}: ${what}; the topic was deleted and made anew, or it lost records`,
+      {
+        hint: "--on-topic-reset restart reads the new topic from its start, skip goes on at its end, or ingest into another table",
+        details: { topic, partition },
+      },
+    );
+  for (const [partition, next] of stored) {
+    const { low, high } = watermarks.get(partition) ?? { low: 0n, high: 0n };
+    if (next > high)
+      return refuse(partition, `the table goes on at offset ${next}, the topic ends at ${high}`);
+    const mark = known.fingerprints.get(partition);
+    const offset = mark === undefined ? null : markedOffset(mark);
+    if (mark === undefined || offset === null || offset < low) continue;
+    const record = await input.admin.recordAt({ topic, partition, nextOffset: offset }, input.signal);
+    // Compaction may have removed the record: then there is nothing to compare.
+    if (record && record.offset === offset && fingerprint(record) !== mark) {
+      return refuse(partition, `the record at offset ${offset} is not the one that was written`);
+    }
+  }
+  // With expired records the user may also say restart or skip.
+  for (const [partition, next] of stored) {
+    const low = watermarks.get(partition)?.low ?? 0n;
+    if (next < low && input.options.onTopicReset !== "fail") return expired(topic, partition, next, low);
+  }
+  return null;
+}
+
+/** Explicit start offsets may not skip or repeat what the table already knows. */
+function refuseContradiction(options: ResumeInput["options"], stored: ReadonlyMap<number, bigint>): void {
+  if (options.start.kind !== "offsets") return;
+  for (const [partition, wanted] of options.start.next) {
+    const next = stored.get(partition);
+    if (next === undefined || next === wanted) continue;
+    throw new LabError(
+      "USAGE",
+      `--start ${partition}:${wanted} would ${wanted > next ? "skip" : "double"} records: the table goes on at offset ${next} of ${options.topic}-${partition}`,
+      { hint: "leave --start out to go on where the table is, or use another --app or table" },
+    );
+  }
+}
+
+async function placeFresh(
+  input: ResumeInput,
+  fresh: readonly number[],
+  watermarks: ReadonlyMap<number, Watermarks>,
+  resume: Resume,
+): Promise<void> {
+  const { options, rows, rowReader, signal } = input;
+  const { topic, start } = options;
+  if (fresh.length === 0) return;
+  for (const partition of fresh) {
+    if (rows && (await rowReader.hasRowsOf(rows, { topic, partition, signal }))) {
+      throw new LabError(
+        "OFFSETS_MISSING",
+        `the table holds rows of ${topic}-${partition} but no position for app ${options.app}`,
+        {
+          hint: "use the --app that wrote them, or another table",
+          details: { topic, partition },
+        },
+      );
+    }
+  }
+  const atTime = start.kind === "time" ? await input.admin.offsetsAt(topic, start.timestampMs) : null;
+  for (const partition of fresh) {
+    const { low, high } = watermarks.get(partition) ?? { low: 0n, high: 0n };
+    const wanted =
+      start.kind === "latest"
+        ? high
+        : start.kind === "time"
+          ? (atTime?.get(partition) ?? high)
+          : start.kind === "offsets"
+            ? (start.next.get(partition) ?? low)
+            : low;
+    if (wanted < low || wanted > high) {
+      throw new LabError(
+        "USAGE",
+        `--start ${partition}:${wanted} is outside of ${topic}-${partition}, which holds ${low} to ${high}`,
+        {
+          hint: `give an offset from ${low} to ${high}`,
+        },
+      );
+    }
+    resume.next.set(partition, wanted);
+  }
+}
+
+async function readVerdicts(input: ResumeInput, resume: Resume): Promise<void> {
+  const { letters, options, rowReader, signal } = input;
+  if (!letters) return;
+  for (const [partition, next] of resume.next) {
+    const lettered = letters.snapshot.txn(appId(options.app, options.topic, partition));
+    if (lettered === undefined || lettered < next) continue;
+    resume.verdicts.set(
+      partition,
+      await rowReader.letteredOffsets(letters, { topic: options.topic, partition, from: next, signal }),
+    );
+  }
+}
+
+/** Positions as the log of this version has them; for progress displays. */
+export function settledOffsets(snapshot: Snapshot, app: string, topic: string): Map<number, bigint> {
+  const prefix = `${app}/${topic}-`;
+  const settled = new Map<number, bigint>();
+  for (const [id, txn] of snapshot.txns()) {
+    const partition = id.startsWith(prefix) ? id.slice(prefix.length) : "";
+    if (/^\d+$/.test(partition)) settled.set(Number(partition), txn.version);
+  }
+  return settled;
+}

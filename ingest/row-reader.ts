@@ -1,0 +1,12 @@
+/** The two questions the ingester asks of rows that are already in a table. The answer comes from the engine. */
+
+import type { Opened } from "./destination.ts";
+
+type Where = { topic: string; partition: number; signal: AbortSignal };
+
+export type RowReader = {
+  /** Are there rows of this partition, whoever wrote them? False on a table without `_kafka`. */
+  hasRowsOf(rows: Opened, where: Where): Promise<boolean>;
+  /** Offsets of dead letters of this partition, from `from` (inclusive) on. */
+  letteredOffsets(letters: Opened, where: Where & { from: bigint }): Promise<Set<bigint>>;
+};

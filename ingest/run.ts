@@ -1,0 +1,107 @@
+/** Many streams in one process: opens what they need, runs them, closes it again. */
+
+import { LabError } from "../core/errors.ts";
+import type { Log } from "../core/log.ts";
+import { retry } from "../core/retry.ts";
+import type { Store } from "../delta/store/store.ts";
+import type { Encoder } from "../engine/encoder.ts";
+import type { Admin, Kafka } from "../kafka/ports.ts";
+import { createDestination } from "./destination.ts";
+import type { StreamMetrics } from "./metrics.ts";
+import type { StreamOptions } from "./options.ts";
+import type { CommitStep } from "./publish.ts";
+import type { StreamReport } from "./report.ts";
+import type { RowReader } from "./row-reader.ts";
+import { createStream, type Stream } from "./stream.ts";
+
+export type IngestDeps = {
+  kafka: Kafka;
+  openStore: (uri: string) => Promise<Store>;
+  encoder: Encoder;
+  rowReader: RowReader;
+  metricsFor: (labels: { topic: string; table: string }) => StreamMetrics;
+  log: Log;
+  now: () => number;
+  onStep: (step: CommitStep) => void;
+};
+
+export type IngestOptions = {
+  streams: readonly StreamOptions[];
+  /** How long the first contact with a store may take, in ms; afterwards outages are waited out. */
+  connectTimeoutMs: number;
+  /** Raw bytes encoded together, and raw bytes of the whole process that may wait uncommitted. */
+  chunkBytes: number;
+  budgetBytes: number;
+};
+
+export type Ingest = {
+  /** Ends when every stream has ended; rejects with the first failure, once the others have settled what they hold. */
+  run(signal: AbortSignal): Promise<void>;
+  reports(): StreamReport[];
+};
+
+/** Prepares the streams; nothing is opened before `run`. */
+export function createIngest(options: IngestOptions, deps: IngestDeps): Ingest {
+  const streams: Stream[] = [];
+
+  async function start(stream: StreamOptions, admin: Admin, signal: AbortSignal): Promise<void> {
+    if ((await admin.partitions(stream.topic)) === null) {
+      throw new LabError("TOPIC_MISSING", `topic ${stream.topic} does not exist`, {
+        hint: `make it by producing: lab produce --topic ${stream.topic} --source orders`,
+      });
+    }
+    const stores = {
+      rows: await deps.openStore(stream.tableUri),
+      letters: await deps.openStore(`${stream.tableUri}__dead_letters`),
+    };
+    const destination = createDestination(stream, stores);
+    try {
+      await retry(() => destination.refresh(signal), { signal, deadlineMs: options.connectTimeoutMs });
+      const share = 1 / options.streams.length;
+      const running = createStream(stream, {
+        ...deps,
+        admin,
+        destination,
+        metrics: deps.metricsFor({ topic: stream.topic, table: stream.tableUri }),
+        chunkBytes: Math.max(1 << 20, Math.floor(options.chunkBytes * share)),
+        budgetBytes: Math.max(4 << 20, Math.floor(options.budgetBytes * share)),
+      });
+      streams.push(running);
+      const stop = () => running.stop();
+      signal.addEventListener("abort", stop, { once: true });
+      try {
+        if (!signal.aborted) await running.run();
+      } finally {
+        signal.removeEventListener("abort", stop);
+      }
+    } finally {
+      await destination.close();
+    }
+  }
+
+  return {
+    async run(signal) {
+      const admin = await deps.kafka.admin();
+      const failure = new AbortController();
+      const either = AbortSignal.any([signal, failure.signal]);
+      try {
+        const results = await Promise.allSettled(
+          options.streams.map((stream) =>
+            start(stream, admin, either).catch((error: unknown) => {
+              // What one stream cannot go on from ends the process: loudly, and with nothing of the others lost.
+              failure.abort(error);
+              throw error;
+            }),
+          ),
+        );
+        const failed = results.find(
+          (result) => result.status === "rejected" && result.reason === failure.signal.reason,
+        );
+        if (failed?.status === "rejected") throw failed.reason;
+      } finally {
+        await admin.close();
+      }
+    },
+    reports: () => streams.map((stream) => stream.report()),
+  };
+}

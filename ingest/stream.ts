@@ -1,0 +1,415 @@
+/** One stream from topic to table: performs what the machine decides, and feeds back what came of it. */
+
+import { rm } from "node:fs/promises";
+import { asLabError, LabError } from "../core/errors.ts";
+import type { Log } from "../core/log.ts";
+import { retry } from "../core/retry.ts";
+import type { Snapshot } from "../delta/table.ts";
+import type { StructType } from "../delta/types.ts";
+import type { Encoder } from "../engine/encoder.ts";
+import type { Admin, FetchedBatch, Kafka, Position } from "../kafka/ports.ts";
+import { appendBatch, type ChunkContent, emptyChunk } from "./chunk.ts";
+import type { Destination, Opened } from "./destination.ts";
+import { declaredSchema, encodeChunk, firstSchema } from "./encode-chunk.ts";
+import { type Effect, type Event, step } from "./machine.ts";
+import type { StreamMetrics } from "./metrics.ts";
+import type { StreamOptions } from "./options.ts";
+import { type CommitStep, publish, refuseLetters } from "./publish.ts";
+import { createReport, type StreamReport } from "./report.ts";
+import { type Resume, readResume } from "./resume.ts";
+import type { RowReader } from "./row-reader.ts";
+import { initialState, type Limits } from "./state.ts";
+
+export type StreamDeps = {
+  kafka: Kafka;
+  admin: Admin;
+  destination: Destination;
+  encoder: Encoder;
+  rowReader: RowReader;
+  metrics: StreamMetrics;
+  log: Log;
+  now: () => number;
+  onStep: (step: CommitStep) => void;
+  /** Raw bytes encoded together, and raw bytes that may wait uncommitted. */
+  chunkBytes: number;
+  budgetBytes: number;
+};
+
+export type Stream = {
+  /** Runs until `stop`, or with `once` until the end; rejects with what cannot be waited out. */
+  run(): Promise<void>;
+  /** Settles what is buffered, then lets `run` end. */
+  stop(): void;
+  report(): StreamReport;
+};
+
+/** How often time-driven decisions are looked at, in ms. */
+const TICK_MS = 100;
+/** How often end offsets are read for lag, in ms. */
+const WATERMARKS_MS = 1000;
+
+export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
+  const { kafka, admin, destination, encoder, metrics, now } = deps;
+  const log = deps.log.child({ topic: options.topic, table: options.tableUri });
+  const source = kafka.source({ topics: [options.topic], group: options.group });
+  const report = createReport(options, now);
+  const ended = deferred();
+  const background = new Set<Promise<void>>();
+
+  let state = initialState(limitsOf(options, deps, null));
+  /** Cancels what is under way for the buffers that are dropped. */
+  let buffers = new AbortController();
+  /** Cancels everything, at the very end. */
+  const life = new AbortController();
+  const chunks = new Map<number, ChunkContent>();
+  let resume: Resume = { next: new Map(), verdicts: new Map(), recordGeneration: 0, overridden: new Set() };
+  let rows: Opened | null = null;
+  let letters: Opened | null = null;
+  /** The schema that the newest encoded, uncommitted chunk was written with. */
+  let pendingSchema: StructType | null = null;
+  let toMaintain: Snapshot | null = null;
+  let isMaintaining = false;
+
+  function dispatch(event: Event, batch?: FetchedBatch): void {
+    const next = step(state, event);
+    state = next.state;
+    for (const effect of next.effects) perform(effect, batch);
+    report.observe(state);
+    metrics.buffered(
+      state.chunks.reduce((sum, chunk) => sum + chunk.rows, 0),
+      state.chunks.reduce((sum, chunk) => sum + chunk.bytes, 0),
+    );
+  }
+
+  function perform(effect: Effect, batch: FetchedBatch | undefined): void {
+    switch (effect.type) {
+      case "readPositions":
+        return inBackground(
+          readPositions(effect.generation, effect.partitions, buffers.signal),
+          buffers.signal,
+        );
+      case "start":
+        return source.start(positionsOf(effect.next), effect.generation);
+      case "seek":
+        log.debug(
+          { partition: effect.partition, nextOffset: String(effect.nextOffset) },
+          "batch dropped, partition sought",
+        );
+        return source.seek({
+          topic: options.topic,
+          partition: effect.partition,
+          nextOffset: effect.nextOffset,
+        });
+      case "append": {
+        const content = chunks.get(effect.chunk) ?? emptyChunk();
+        chunks.set(effect.chunk, content);
+        if (batch) appendBatch(content, batch, resume.verdicts.get(batch.partition), resume.recordGeneration);
+        return;
+      }
+      case "encode":
+        return inBackground(encode(effect.chunk, buffers.signal), buffers.signal);
+      case "commit":
+        return inBackground(commit(effect, buffers.signal), buffers.signal);
+      case "drop":
+        return drop();
+      case "pause":
+        metrics.paused(true);
+        return source.pause(assignedPartitions());
+      case "resume":
+        metrics.paused(false);
+        return source.resume(assignedPartitions());
+      case "finish":
+        return ended.resolve();
+    }
+  }
+
+  const positionsOf = (next: ReadonlyMap<number, bigint>): Position[] =>
+    [...next].map(([partition, nextOffset]) => ({ topic: options.topic, partition, nextOffset }));
+  const assignedPartitions = () => state.assigned.map((partition) => ({ topic: options.topic, partition }));
+
+  /** Work that ends in an event. What is cancelled ends silently; anything else that is thrown ends the stream. */
+  function inBackground(work: Promise<void>, signal: AbortSignal): void {
+    const watched = work
+      .catch((error: unknown) => {
+        if (!signal.aborted) ended.reject(error);
+      })
+      .finally(() => background.delete(watched));
+    background.add(watched);
+  }
+
+  function onOutage(error: unknown, pauseMs: number): void {
+    report.outage(asLabError(error), pauseMs);
+    log.warn(
+      { code: asLabError(error).code, retryInMs: Math.round(pauseMs), err: String(error) },
+      "outage, trying again",
+    );
+  }
+
+  async function readPositions(
+    generation: number,
+    partitions: readonly number[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    resume = await retry(
+      async () => {
+        ({ rows, letters } = await destination.refresh(signal));
+        return readResume({ options, partitions, rows, letters, admin, rowReader: deps.rowReader, signal });
+      },
+      { signal, onFailure: (error, _n, pauseMs) => onOutage(error, pauseMs) },
+    );
+    signal.throwIfAborted();
+    if (options.onTopicReset === "skip" && resume.overridden.size > 0) await settleOverridden(signal);
+    for (const [partition, next] of resume.next) report.position(partition, next);
+    log.info(
+      { generation, positions: Object.fromEntries([...resume.next].map(([p, o]) => [p, String(o)])) },
+      "assigned",
+    );
+    dispatch({ type: "positions", generation, next: resume.next });
+  }
+
+  /** `--on-topic-reset skip`: the new positions are committed at once, so that the next start need not ask again. */
+  async function settleOverridden(signal: AbortSignal): Promise<void> {
+    if (!rows) return;
+    const settled = new Map([...resume.next].filter(([partition]) => resume.overridden.has(partition)));
+    const done = await publish(publishInput(rows, [], settled, signal));
+    if (done.kind === "committed") rows = done.rows;
+  }
+
+  function publishInput(
+    opened: Opened,
+    contents: readonly ChunkContent[],
+    settled: ReadonlyMap<number, bigint>,
+    signal: AbortSignal,
+  ) {
+    return {
+      options,
+      chunks: contents,
+      settled,
+      recordGeneration: resume.recordGeneration,
+      rows: opened,
+      letters,
+      destination,
+      now,
+      onStep: deps.onStep,
+      onOutage,
+      signal,
+    };
+  }
+
+  async function encode(id: number, signal: AbortSignal): Promise<void> {
+    const content = chunks.get(id);
+    if (!content?.raw) throw new LabError("INTERNAL", `chunk ${id} has no messages to encode`);
+    const raw = content.raw;
+    const startedMs = now();
+    await retry(
+      async () => {
+        rows ??= await destination.createRows(await firstSchema(encoder, raw, options, signal), signal);
+        const schema = pendingSchema ?? rows.snapshot.schema;
+        await encodeChunk(content, { encoder, options, snapshot: rows.snapshot, schema, signal });
+      },
+      { signal, onFailure: (error, _n, pauseMs) => onOutage(error, pauseMs) },
+    );
+    if (signal.aborted) {
+      await removeFiles([content]);
+      signal.throwIfAborted();
+    }
+    pendingSchema = content.evolvedSchema ?? pendingSchema;
+    if (options.onBadRecord === "stop") refuseLetters(content.letters);
+    metrics.encoded((now() - startedMs) / 1000);
+    dispatch({ type: "encoded", chunk: id });
+  }
+
+  async function commit(effect: Extract<Effect, { type: "commit" }>, signal: AbortSignal): Promise<void> {
+    const contents = effect.chunks.flatMap((id) => chunks.get(id) ?? []);
+    const startedMs = now();
+    try {
+      if (!rows) throw new LabError("INTERNAL", "a commit before the table was opened");
+      const done = await publish(publishInput(rows, contents, effect.settled, signal));
+      if (done.kind === "rejected") {
+        metrics.conflict();
+        report.conflict();
+        log.warn(
+          { reason: done.reason },
+          `commit lost: ${done.message}; buffers dropped, positions read again`,
+        );
+        return dispatch({ type: "rejected", commit: effect.commit });
+      }
+      rows = done.rows;
+      letters = done.letters;
+      for (const id of effect.chunks) chunks.delete(id);
+      if (chunks.size === 0) pendingSchema = null;
+      tellCommit(done, effect.settled, contents, startedMs);
+      dispatch({ type: "committed", commit: effect.commit });
+      maintain(done.rows);
+    } catch (error) {
+      await removeFiles(contents);
+      if (!signal.aborted) throw error;
+      dispatch({ type: "rejected", commit: effect.commit });
+    }
+  }
+
+  function tellCommit(
+    done: {
+      rows: Opened;
+      counts: Map<number, { rows: number; letters: number; skipped: number; maxTimestampMs: number }>;
+    },
+    settled: ReadonlyMap<number, bigint>,
+    contents: readonly ChunkContent[],
+    startedMs: number,
+  ): void {
+    const sums = { rows: 0, letters: 0, skipped: 0 };
+    for (const item of done.counts.values()) {
+      sums.rows += item.rows;
+      sums.letters += item.letters;
+      sums.skipped += item.skipped;
+    }
+    const files = contents.flatMap((content) => content.files);
+    metrics.rows(sums.rows);
+    metrics.letters(sums.letters);
+    metrics.skipped(sums.skipped);
+    metrics.written(
+      files.reduce((sum, file) => sum + file.size, 0),
+      files.length,
+    );
+    metrics.committed((now() - startedMs) / 1000);
+    metrics.progress(now());
+    const version = done.rows.snapshot.version;
+    report.committed({ version, ...sums, durationMs: now() - startedMs, settled, counts: done.counts });
+    log.info({ version, ...sums, files: files.length, ms: now() - startedMs }, "committed");
+    source
+      .publishOffsets(positionsOf(settled))
+      .catch((error: unknown) => log.debug({ err: String(error) }, "group offsets not written"));
+  }
+
+  /** Checkpoints, one at a time, of the newest version; best effort. */
+  function maintain(opened: Opened): void {
+    toMaintain = opened.snapshot;
+    if (isMaintaining) return;
+    isMaintaining = true;
+    const work = async () => {
+      while (toMaintain) {
+        const snapshot = toMaintain;
+        toMaintain = null;
+        await opened.table
+          .maintain(snapshot, life.signal)
+          .catch((error: unknown) =>
+            log.warn({ err: String(error) }, "checkpoint not written, will be tried again"),
+          );
+      }
+      isMaintaining = false;
+    };
+    inBackground(work(), life.signal);
+  }
+
+  function drop(): void {
+    buffers.abort(new Dropped());
+    buffers = new AbortController();
+    const inCommit = new Set(state.commit?.chunks ?? []);
+    const dropped = [...chunks].filter(([id]) => !inCommit.has(id)).map(([, content]) => content);
+    chunks.clear();
+    pendingSchema = null;
+    background.add(removeFiles(dropped));
+  }
+
+  async function refreshLag(): Promise<void> {
+    const ends = await admin.watermarks(options.topic);
+    report.ends(new Map([...ends].map(([partition, { high }]) => [partition, high])));
+    for (const lag of report.lags()) metrics.lag(lag.partition, lag.records, lag.seconds);
+  }
+
+  async function run(): Promise<void> {
+    if (options.once) {
+      const marks = await admin.watermarks(options.topic);
+      const ends = new Map([...marks].map(([partition, { high }]) => [partition, high]));
+      state = { ...state, limits: limitsOf(options, deps, ends) };
+    }
+    const declared = declaredSchema(options);
+    const found = await destination.refresh(life.signal);
+    if (!found.rows && declared) await destination.createRows(declared, life.signal);
+    const ticker = setInterval(() => dispatch({ type: "tick", nowMs: now() }), TICK_MS);
+    const watcher = setInterval(() => {
+      refreshLag().catch((error: unknown) => log.debug({ err: String(error) }, "end offsets not read"));
+    }, WATERMARKS_MS);
+    try {
+      const joined = source.run({
+        assigned: (partitions, generation) => {
+          metrics.rebalance();
+          report.rebalanced();
+          dispatch({
+            type: "assigned",
+            generation,
+            partitions: partitions
+              .filter((item) => item.topic === options.topic)
+              .map((item) => item.partition),
+          });
+        },
+        revoked: (generation) => dispatch({ type: "revoked", generation }),
+        batch: async (batch) => {
+          const bytes = batch.records.reduce((sum, record) => sum + (record.value?.byteLength ?? 0), 0);
+          report.fetched(batch);
+          const { generation, partition, fetchedOffset, nextOffset } = batch;
+          dispatch(
+            {
+              type: "fetched",
+              generation,
+              partition,
+              fetchedOffset,
+              nextOffset,
+              rows: batch.records.length,
+              bytes,
+              nowMs: now(),
+            },
+            batch,
+          );
+        },
+        outage: (error) => onOutage(error, 0),
+        fatal: (error) => ended.reject(error),
+      });
+      joined.catch((error: unknown) => ended.reject(error));
+      await ended.promise;
+      await refreshLag().catch(() => {});
+    } finally {
+      clearInterval(ticker);
+      clearInterval(watcher);
+      await source.close().catch((error: unknown) => log.debug({ err: String(error) }, "source not closed"));
+      buffers.abort(new Dropped());
+      await Promise.allSettled([...background]);
+      life.abort(new Dropped());
+      report.stopped();
+    }
+  }
+
+  return { run, stop: () => dispatch({ type: "stop" }), report: () => report.read() };
+}
+
+function limitsOf(options: StreamOptions, deps: StreamDeps, ends: Limits["ends"]): Limits {
+  return {
+    flushLatencyMs: options.flush.latencyMs,
+    flushRows: options.flush.rows,
+    flushBytes: options.flush.bytes,
+    chunkBytes: deps.chunkBytes,
+    budgetBytes: deps.budgetBytes,
+    ends,
+  };
+}
+
+function deferred(): { promise: Promise<void>; resolve: () => void; reject: (error: unknown) => void } {
+  let resolve = () => {};
+  let reject: (error: unknown) => void = () => {};
+  const promise = new Promise<void>((yes, no) => {
+    resolve = yes;
+    reject = no;
+  });
+  // Whoever runs the stream awaits it; a failure before that must not count as unhandled.
+  promise.catch(() => {});
+  return { promise, resolve, reject };
+}
+
+/** Why work for dropped buffers is cancelled; never seen outside. */
+class Dropped extends Error {}
+
+async function removeFiles(contents: readonly ChunkContent[]): Promise<void> {
+  await Promise.allSettled(
+    contents.flatMap((content) => content.files.map((file) => rm(file.file, { force: true }))),
+  );
+}
