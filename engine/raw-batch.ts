@@ -1,5 +1,7 @@
 /** Messages as they came, in one growing buffer: no object per message on the way from fetch to file. */
 
+import { LabError } from "../core/errors.ts";
+
 /**
  * Append-only columns of raw messages. `value(i)` and friends are views into shared memory: copy to keep.
  * `bytes` counts value bytes only, the unit of `flush.bytes`.
@@ -17,6 +19,14 @@ export type RawBatch = {
   key(index: number): Uint8Array | null;
   value(index: number): Uint8Array | null;
   headers(index: number): readonly (readonly [name: string, value: Uint8Array | null])[];
+  /**
+   * All values in one piece, a newline after each, so that a run of JSON messages is NDJSON as it stands. Never write to it. Valid
+   * until the next `append`.
+   */
+  readonly values: Uint8Array;
+  /** Where `value(index)` begins in `values`; it ends before the newline at `valueEnd(index)`. A null value is empty there. */
+  valueStart(index: number): number;
+  valueEnd(index: number): number;
 };
 
 export type RawMessage = {
@@ -30,3 +40,164 @@ export type RawMessage = {
   value: Uint8Array | null;
   headers: readonly (readonly [name: string, value: Uint8Array | null])[];
 };
+
+const NEWLINE = new Uint8Array([10]);
+const NULL_VALUE = 1;
+const NULL_KEY = 2;
+const APPEND_TIME = 4;
+const NO_HEADERS: readonly (readonly [string, Uint8Array | null])[] = [];
+
+/** An empty batch. `capacityBytes` is the room for values that is taken at once; it grows by itself beyond. */
+export function createRawBatch(options: { capacityBytes?: number } = {}): RawBatch {
+  const values = growingBytes(options.capacityBytes ?? 1 << 20);
+  const keys = growingBytes(1 << 12);
+  const headers = growingBytes(1 << 12);
+  const topicNames: string[] = [];
+  let bytes = 0;
+  let length = 0;
+  let room = 1024;
+  // Only ends are kept: a value begins one newline after the one before it, a key or a header list where the one before it ends.
+  let ends = new Float64Array(room);
+  let keyEnds = new Float64Array(room);
+  let headerEnds = new Float64Array(room);
+  let offsets = new BigInt64Array(room);
+  let timestamps = new Float64Array(room);
+  let partitions = new Int32Array(room);
+  let generations = new Int32Array(room);
+  let topics = new Uint32Array(room);
+  let flags = new Uint8Array(room);
+
+  function addRoom(): void {
+    room *= 2;
+    ends = grown(ends, new Float64Array(room));
+    keyEnds = grown(keyEnds, new Float64Array(room));
+    headerEnds = grown(headerEnds, new Float64Array(room));
+    offsets = grown(offsets, new BigInt64Array(room));
+    timestamps = grown(timestamps, new Float64Array(room));
+    partitions = grown(partitions, new Int32Array(room));
+    generations = grown(generations, new Int32Array(room));
+    topics = grown(topics, new Uint32Array(room));
+    flags = grown(flags, new Uint8Array(room));
+  }
+
+  function topicIndex(name: string): number {
+    const last = topicNames.length - 1;
+    if (topicNames[last] === name) return last;
+    const found = topicNames.indexOf(name);
+    return found >= 0 ? found : topicNames.push(name) - 1;
+  }
+
+  function at<T>(column: ArrayLike<T>, index: number): T {
+    if (index >= 0 && index < length) return column[index]!;
+    throw new LabError("INTERNAL", `batch of ${length} has no message ${index}`);
+  }
+
+  const valueStart = (index: number) => (index === 0 ? 0 : ends[index - 1]! + 1);
+
+  return {
+    get length() {
+      return length;
+    },
+    get bytes() {
+      return bytes;
+    },
+    get values() {
+      return values.view(0, values.used);
+    },
+    valueStart,
+    valueEnd: (index) => at(ends, index),
+    append(record) {
+      if (length === room) addRoom();
+      const { key, value } = record;
+      if (value !== null) values.append(value);
+      ends[length] = values.used;
+      values.append(NEWLINE);
+      bytes += value?.length ?? 0;
+      if (key !== null) keys.append(key);
+      keyEnds[length] = keys.used;
+      for (const [name, content] of record.headers) appendHeader(headers, name, content);
+      headerEnds[length] = headers.used;
+      offsets[length] = record.offset;
+      timestamps[length] = record.timestampMs;
+      partitions[length] = record.partition;
+      generations[length] = record.generation;
+      topics[length] = topicIndex(record.topic);
+      flags[length] =
+        (value === null ? NULL_VALUE : 0) |
+        (key === null ? NULL_KEY : 0) |
+        (record.timestampType === "append" ? APPEND_TIME : 0);
+      length++;
+    },
+    topic: (index) => topicNames[at(topics, index)]!,
+    partition: (index) => at(partitions, index),
+    offset: (index) => at(offsets, index),
+    timestampMs: (index) => at(timestamps, index),
+    timestampType: (index) => ((at(flags, index) & APPEND_TIME) !== 0 ? "append" : "create"),
+    generation: (index) => at(generations, index),
+    key(index) {
+      if ((at(flags, index) & NULL_KEY) !== 0) return null;
+      return keys.view(index === 0 ? 0 : keyEnds[index - 1]!, keyEnds[index]!);
+    },
+    value(index) {
+      if ((at(flags, index) & NULL_VALUE) !== 0) return null;
+      return values.view(valueStart(index), ends[index]!);
+    },
+    headers(index) {
+      const end = at(headerEnds, index);
+      const start = index === 0 ? 0 : headerEnds[index - 1]!;
+      return start === end ? NO_HEADERS : readHeaders(headers.view(start, end));
+    },
+  };
+}
+
+type GrowingBytes = {
+  readonly used: number;
+  append(piece: Uint8Array): void;
+  view(start: number, end: number): Uint8Array;
+};
+
+function growingBytes(capacity: number): GrowingBytes {
+  let bytes = new Uint8Array(Math.max(capacity, 1));
+  let used = 0;
+  return {
+    get used() {
+      return used;
+    },
+    append(piece) {
+      const end = used + piece.length;
+      if (end > bytes.length) bytes = grown(bytes, new Uint8Array(Math.max(end, bytes.length * 2)));
+      bytes.set(piece, used);
+      used = end;
+    },
+    view: (start, end) => bytes.subarray(start, end),
+  };
+}
+
+function grown<T extends { set(from: T): void }>(from: T, to: T): T {
+  to.set(from);
+  return to;
+}
+
+/** A header: length of its name, length of its value or -1 for null (int32, little-endian), name in UTF-8, value. */
+function appendHeader(into: GrowingBytes, name: string, value: Uint8Array | null): void {
+  const nameBytes = Buffer.from(name);
+  const lengths = new DataView(new ArrayBuffer(8));
+  lengths.setInt32(0, nameBytes.length, true);
+  lengths.setInt32(4, value === null ? -1 : value.length, true);
+  into.append(new Uint8Array(lengths.buffer));
+  into.append(nameBytes);
+  if (value !== null) into.append(value);
+}
+
+function readHeaders(from: Uint8Array): (readonly [string, Uint8Array | null])[] {
+  const lengths = new DataView(from.buffer, from.byteOffset, from.byteLength);
+  const headers: (readonly [string, Uint8Array | null])[] = [];
+  for (let at = 0; at < from.length; ) {
+    const nameEnd = at + 8 + lengths.getInt32(at, true);
+    const valueLength = lengths.getInt32(at + 4, true);
+    const name = Buffer.from(from.buffer, from.byteOffset + at + 8, nameEnd - at - 8).toString("utf8");
+    at = valueLength < 0 ? nameEnd : nameEnd + valueLength;
+    headers.push([name, valueLength < 0 ? null : from.subarray(nameEnd, at)]);
+  }
+  return headers;
+}
