@@ -1,5 +1,7 @@
 /** Kafka in our words: what reads, what writes, what administers. The adapter and the fake fulfil these. */
 
+import type { Log } from "../core/log.ts";
+
 export type RawRecord = {
   offset: bigint;
   /** Milliseconds since the epoch. */
@@ -47,12 +49,20 @@ export type SourceHandlers = {
 
 /** A member of a consumer group that never commits group offsets to decide anything, and never resets a position by itself. */
 export type Source = {
-  /** Joins and delivers until `close`. Rejects with BROKER_UNREACHABLE, TOPIC_MISSING, KAFKA_DENIED if it cannot join at first. */
+  /**
+   * Joins and delivers until `close`, or until `fatal` was called. Rejects with BROKER_UNREACHABLE, TOPIC_MISSING, KAFKA_DENIED if it
+   * cannot join at first. A rejection of `handlers.batch` is fatal.
+   */
   run(handlers: SourceHandlers): Promise<void>;
-  /** Lets an assignment flow from these positions. Ignored when `generation` is over. */
+  /**
+   * Lets an assignment flow from these positions. Ignored when `generation` is over. A position the topic does not hold (any more, or yet)
+   * brings one empty batch whose `fetchedOffset` and `nextOffset` are the lowest offset there is, and then nothing until `seek`; so does a
+   * position that retention passes later.
+   */
   start(positions: readonly Position[], generation: number): void;
   /** Moves one partition; the batches already fetched for it are dropped or arrive with another `fetchedOffset`. */
   seek(position: Position): void;
+  /** Nothing more of these is delivered until `resume`, or until a new assignment is started. */
   pause(partitions: readonly TopicPartition[]): void;
   resume(partitions: readonly TopicPartition[]): void;
   /** Writes group offsets for lag tools. Best effort: never read back. */
@@ -64,16 +74,25 @@ export type Source = {
 export type OutgoingRecord = {
   key: Buffer | string | null;
   value: Buffer | string | null;
-  headers?: Readonly<Record<string, Buffer | string>>;
+  /** A name with several values is sent that many times, in this order. */
+  headers?: Readonly<Record<string, Buffer | string | readonly (Buffer | string)[]>>;
   partition?: number;
   timestampMs?: number;
 };
 
+/** Records of one partition with neighbouring offsets. `baseOffset` is -1 where `acks: "none"` keeps it unknown. */
 export type Acked = { partition: number; baseOffset: bigint; count: number };
 
 export type Sink = {
-  /** Resolves when the broker has the records (acks as configured). MESSAGE_TOO_LARGE, BROKER_UNREACHABLE, TOPIC_MISSING. */
+  /**
+   * Resolves when the broker has the records (acks as configured). An outage is waited out, for as long as the sink is open; sends to one
+   * partition keep their order. Records with a key go where Java's client puts them; those without share a partition per call.
+   *
+   * Rejects with MESSAGE_TOO_LARGE (`details`: `index` in `records`, `bytes`, and `acked` for the others, which are sent),
+   * TOPIC_MISSING, KAFKA_DENIED, and BROKER_UNREACHABLE where `close` came during an outage.
+   */
   send(topic: string, records: readonly OutgoingRecord[]): Promise<Acked[]>;
+  /** What is on its way gets a moment to be acknowledged; what is not then is rejected. */
   close(): Promise<void>;
 };
 
@@ -101,6 +120,8 @@ export type KafkaOptions = {
   clientId: string;
   /** How long the first contact may take, in ms, before BROKER_UNREACHABLE. Later outages are retried for ever. */
   connectTimeoutMs: number;
+  /** Where the client's own lines go, each one level lower than it says; absent: nowhere. */
+  log?: Log;
 };
 
 export type SourceOptions = {
@@ -109,11 +130,15 @@ export type SourceOptions = {
   sessionTimeoutMs?: number;
   heartbeatMs?: number;
   maxWaitMs?: number;
+  /** How soon new partitions are noticed. */
+  metadataMaxAgeMs?: number;
 };
 export type SinkOptions = {
   acks: "all" | "leader" | "none";
   idempotent: boolean;
   compression?: "none" | "gzip";
+  /** Told of each failed attempt of an outage that is being waited out. */
+  onOutage?: (error: Error) => void;
 };
 
 /** One way into Kafka: the adapter over the client, or the fake in memory. */

@@ -1,0 +1,168 @@
+/**
+ * Metadata, offsets and single fetches straight from the brokers, through the client's inner cluster object.
+ *
+ * The public admin cannot read a record, keeps partition counts for ever, and fails for every topic once one it was asked about is
+ * deleted. The inner object is private to kafkajs, so its version is pinned and its shape is asserted here and nowhere else.
+ */
+
+import Batch from "kafkajs/src/consumer/batch.js";
+import { LabError } from "../core/errors.ts";
+import { newClient } from "./connection.ts";
+import { classify } from "./failures.ts";
+import type { RawBatch } from "./fetched.ts";
+import type { KafkaOptions, Position } from "./ports.ts";
+
+/** What one fetch request answered. */
+export type Scan = {
+  batch: RawBatch;
+  /** True where the broker sent records, visible or not. */
+  isFilled: boolean;
+  lastStableOffset: bigint;
+};
+
+export type BrokerAccess = {
+  /** Fails as an outage unless some broker answers. */
+  ping(): Promise<void>;
+  topics(): Promise<string[]>;
+  /** TOPIC_MISSING where there is no such topic. */
+  partitions(topic: string): Promise<number[]>;
+  /** By timestamp in ms, or EARLIEST, or LATEST (the last stable offset); -1 where no record is that young. */
+  offsets(topic: string, timestampMs: number): Promise<Map<number, bigint>>;
+  /** Null where the offset is not in the log (below its start, or beyond its end). */
+  scan(position: Position): Promise<Scan | null>;
+  close(): Promise<void>;
+};
+
+export const LATEST = -1;
+export const EARLIEST = -2;
+const READ_COMMITTED = 1;
+const SCAN_BYTES = 1 << 20;
+const SCAN_WAIT_MS = 20;
+
+type PartitionOffset = { partition: number; offset: string };
+type Broker = {
+  metadata(topics: string[]): Promise<Metadata>;
+  listOffsets(request: unknown): Promise<{ responses: { partitions: PartitionOffset[] }[] }>;
+  fetch(request: unknown): Promise<{ responses: { partitions: Record<string, unknown>[] }[] }>;
+};
+type Metadata = {
+  topicMetadata: { topic: string; partitionMetadata: { partitionId: number; leader: number }[] }[];
+};
+type Cluster = {
+  connect(): Promise<void>;
+  disconnect(): Promise<void>;
+  refreshMetadata(): Promise<void>;
+  findBroker(node: { nodeId: number }): Promise<Broker>;
+  brokerPool: { findConnectedBroker(): Promise<Broker> };
+};
+
+/** Connects at the first call, and anew after an outage. Every call rejects with a LabError. */
+export function openBrokerAccess(options: KafkaOptions): BrokerAccess {
+  let current: Promise<Cluster> | null = null;
+
+  async function use<T>(topic: string, call: (cluster: Cluster) => Promise<T>): Promise<T> {
+    current ??= connectCluster(options);
+    const mine = current;
+    try {
+      return await call(await mine);
+    } catch (cause) {
+      const error = classify(cause, { brokers: options.brokers, ...(topic === "" ? {} : { topic }) });
+      if (error.retryable && current === mine) {
+        current = null;
+        void disconnect(mine);
+      }
+      throw error;
+    }
+  }
+
+  async function leaders(cluster: Cluster, topic: string): Promise<Map<number, number>> {
+    const broker = await cluster.brokerPool.findConnectedBroker();
+    const { topicMetadata } = await broker.metadata([topic]);
+    const found = topicMetadata.find((entry) => entry.topic === topic)?.partitionMetadata ?? [];
+    return new Map(found.map(({ partitionId, leader }) => [partitionId, leader]));
+  }
+
+  return {
+    ping: () => use("", async (cluster) => void (await cluster.brokerPool.findConnectedBroker())),
+    topics: () =>
+      use("", async (cluster) => {
+        const broker = await cluster.brokerPool.findConnectedBroker();
+        return (await broker.metadata([])).topicMetadata.map(({ topic }) => topic);
+      }),
+    partitions: (topic) =>
+      use(topic, async (cluster) => [...(await leaders(cluster, topic)).keys()].sort((a, b) => a - b)),
+
+    offsets: (topic, timestampMs) =>
+      use(topic, async (cluster) => {
+        const led = await leaders(cluster, topic);
+        const found = new Map<number, bigint>();
+        for (const nodeId of new Set(led.values())) {
+          const partitions = [...led.keys()]
+            .filter((partition) => led.get(partition) === nodeId)
+            .map((partition) => ({ partition, timestamp: timestampMs }));
+          const broker = await cluster.findBroker({ nodeId });
+          const request = { isolationLevel: READ_COMMITTED, topics: [{ topic, partitions }] };
+          const answer = (await broker.listOffsets(request)).responses.flatMap((entry) => entry.partitions);
+          for (const { partition, offset } of answer) found.set(partition, BigInt(offset));
+        }
+        return new Map([...found].sort(([a], [b]) => a - b));
+      }),
+
+    scan: ({ topic, partition, nextOffset }) =>
+      use(topic, async (cluster) => {
+        const nodeId = (await leaders(cluster, topic)).get(partition);
+        if (nodeId === undefined)
+          throw new LabError("TOPIC_MISSING", `topic ${topic} has no partition ${partition}`);
+        const broker = await cluster.findBroker({ nodeId });
+        const fetchOffset = String(nextOffset);
+        const request = {
+          isolationLevel: READ_COMMITTED,
+          maxWaitTime: SCAN_WAIT_MS,
+          minBytes: 1,
+          maxBytes: SCAN_BYTES,
+          topics: [{ topic, partitions: [{ partition, fetchOffset, maxBytes: SCAN_BYTES }] }],
+        };
+        const answer = await broker.fetch(request).catch((error: { type?: string }) => {
+          if (error.type === "OFFSET_OUT_OF_RANGE") return null;
+          throw error;
+        });
+        const data = answer?.responses[0]?.partitions[0];
+        if (data === undefined) return null;
+        return {
+          batch: new Batch(topic, fetchOffset, data),
+          isFilled: (data.messages as unknown[]).length > 0,
+          lastStableOffset: BigInt(data.lastStableOffset as string),
+        };
+      }),
+
+    async close() {
+      const mine = current;
+      current = null;
+      if (mine !== null) await disconnect(mine);
+    },
+  };
+}
+
+async function connectCluster(options: KafkaOptions): Promise<Cluster> {
+  const client = newClient(options) as unknown as Record<symbol, unknown>;
+  const factory = Object.getOwnPropertySymbols(client).find(
+    (symbol) => symbol.description === "private:Kafka:createCluster",
+  );
+  if (factory === undefined)
+    throw new LabError("INTERNAL", "this version of kafkajs has no inner cluster to be asked");
+  const create = client[factory] as (settings: object) => Cluster;
+  const cluster = create({ allowAutoTopicCreation: false, isolationLevel: READ_COMMITTED });
+  await cluster.connect();
+  // Without a target topic this asks for all: it is what makes the brokers known.
+  await cluster.refreshMetadata();
+  return cluster;
+}
+
+/** A connection that is broken already must not keep anybody waiting, or fail anybody. */
+async function disconnect(connecting: Promise<Cluster>): Promise<void> {
+  try {
+    await (await connecting).disconnect();
+  } catch {
+    // nothing is left to be closed
+  }
+}

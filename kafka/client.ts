@@ -1,0 +1,15 @@
+/** Kafka over the wire: the ports, filled by kafkajs. */
+
+import { openAdmin } from "./admin.ts";
+import type { Kafka, KafkaOptions } from "./ports.ts";
+import { openSink } from "./sink.ts";
+import { createSource } from "./source.ts";
+
+/** Connects nothing yet: each source, sink and admin makes its own contact and is closed by who opened it. */
+export function connectKafka(options: KafkaOptions): Kafka {
+  return {
+    source: (source) => createSource(options, source),
+    sink: (sink) => openSink(options, sink),
+    admin: () => openAdmin(options),
+  };
+}

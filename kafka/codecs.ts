@@ -1,0 +1,72 @@
+/** Compressed batches: gzip is the client's own; snappy, lz4 and zstd are read (the first two also written) in plain JavaScript. */
+
+import { decompress as unzstd } from "fzstd";
+import kafkajs from "kafkajs";
+import lz4 from "lz4js";
+import snappy from "snappyjs";
+import { LabError } from "../core/errors.ts";
+
+type Codec = {
+  compress(input: { buffer: Buffer }): Promise<Buffer>;
+  decompress(input: Buffer): Promise<Buffer>;
+};
+
+/** Tells the client which codecs there are. The table is one for the whole process; telling twice changes nothing. */
+export function registerCodecs(): void {
+  const { CompressionCodecs, CompressionTypes } = kafkajs;
+  CompressionCodecs[CompressionTypes.Snappy] = () => codec("snappy", (raw) => snappy.compress(raw), unsnap);
+  CompressionCodecs[CompressionTypes.LZ4] = () =>
+    codec(
+      "lz4",
+      (raw) => asBuffer(lz4.compress(raw)),
+      (packed) => asBuffer(lz4.decompress(packed)),
+    );
+  CompressionCodecs[CompressionTypes.ZSTD] = () => codec("zstd", null, (packed) => asBuffer(unzstd(packed)));
+}
+
+function codec(
+  name: string,
+  pack: ((raw: Buffer) => Buffer) | null,
+  unpack: (packed: Buffer) => Buffer,
+): Codec {
+  return {
+    async compress({ buffer }) {
+      if (pack === null) throw unsupported(`batches cannot be written with ${name} here`);
+      return pack(buffer);
+    },
+    async decompress(packed) {
+      try {
+        return unpack(packed);
+      } catch (error) {
+        throw unsupported(`a ${name} batch of ${packed.length} bytes cannot be read`, error);
+      }
+    },
+  };
+}
+
+/** The client tries again after any error that does not say `retriable: false`. */
+function unsupported(message: string, cause?: unknown): LabError {
+  const hint = "produce the topic with compression gzip, snappy, lz4, zstd or none";
+  return Object.assign(new LabError("CODEC_UNSUPPORTED", message, { hint, cause }), { retriable: false });
+}
+
+const XERIAL_MAGIC = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0x00]);
+const XERIAL_HEADER_BYTES = 16;
+
+/** Java frames snappy as xerial does, header and length-prefixed chunks; librdkafka sends one raw chunk. */
+export function unsnap(packed: Buffer): Buffer {
+  if (!packed.subarray(0, XERIAL_MAGIC.length).equals(XERIAL_MAGIC)) return snappy.uncompress(packed);
+  const chunks: Buffer[] = [];
+  let at = XERIAL_HEADER_BYTES;
+  while (at < packed.length) {
+    const length = packed.readInt32BE(at);
+    if (length < 0 || at + 4 + length > packed.length) throw new Error(`chunk of ${length} bytes at ${at}`);
+    chunks.push(snappy.uncompress(packed.subarray(at + 4, at + 4 + length)));
+    at += 4 + length;
+  }
+  return Buffer.concat(chunks);
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

@@ -1,0 +1,133 @@
+/** Writes records: in order within a partition, each once while this sink lives, outages waited out. */
+
+import { LabError } from "../core/errors.ts";
+import { retry } from "../core/retry.ts";
+import { type BrokerAccess, openBrokerAccess } from "./broker-access.ts";
+import { classify } from "./failures.ts";
+import { partitionOf } from "./partitioner.ts";
+import type { Acked, KafkaOptions, OutgoingRecord, Sink, SinkOptions } from "./ports.ts";
+import { createSinkLane, type SinkLane, type Slice } from "./sink-lane.ts";
+import { createTopicWriter, type TopicWriter } from "./topic-writer.ts";
+
+/** How long a partition count is believed. */
+const COUNT_AGE_MS = 10_000;
+const CLOSE_MS = 5_000;
+
+/** Makes the first contact; BROKER_UNREACHABLE if nothing answers in `connectTimeoutMs`. */
+export async function openSink(kafka: KafkaOptions, options: SinkOptions): Promise<Sink> {
+  const access = openBrokerAccess(kafka);
+  await firstContact(access, kafka);
+  const closing = new AbortController();
+  const writers = new Map<string, TopicWriter>();
+  const lanes = new Map<string, SinkLane>();
+  const counts = new Map<string, { count: number; at: number }>();
+  const inFlight = new Set<Promise<unknown>>();
+  let turn = 0;
+
+  async function partitionCount(topic: string): Promise<number> {
+    const known = counts.get(topic);
+    if (known !== undefined && Date.now() - known.at < COUNT_AGE_MS) return known.count;
+    const onFailure = (error: unknown) => options.onOutage?.(error as Error);
+    const partitions = await retry(() => access.partitions(topic), {
+      signal: closing.signal,
+      maxMs: 2_000,
+      onFailure,
+    });
+    counts.set(topic, { count: partitions.length, at: Date.now() });
+    return partitions.length;
+  }
+
+  function laneOf(topic: string, partition: number): SinkLane {
+    const name = `${partition}/${topic}`;
+    let lane = lanes.get(name);
+    if (lane === undefined) {
+      const writer = writers.get(topic) ?? createTopicWriter(kafka, options, topic);
+      writers.set(topic, writer);
+      lane = createSinkLane({
+        write: (records) => writer.write(partition, records),
+        closing: closing.signal,
+        ...options,
+      });
+      lanes.set(name, lane);
+    }
+    return lane;
+  }
+
+  async function send(topic: string, records: readonly OutgoingRecord[]): Promise<Acked[]> {
+    if (records.length === 0) return [];
+    const count = await partitionCount(topic);
+    turn += 1;
+    const byPartition = new Map<number, Slice>();
+    records.forEach((record, index) => {
+      const partition = place(record, count, turn);
+      const slice = byPartition.get(partition) ?? { records: [], indexes: [] };
+      byPartition.set(partition, slice);
+      slice.records.push(record);
+      slice.indexes.push(index);
+    });
+    const sent = [...byPartition].map(([partition, slice]) => laneOf(topic, partition).send(slice));
+    const settled = await Promise.all(sent);
+    const acked = [...byPartition.keys()].flatMap((partition, at) =>
+      settled[at]!.acked.map((range) => ({ partition, ...range })),
+    );
+    const failure = settled.find((one) => one.error !== null)?.error ?? null;
+    if (failure === null) return acked;
+    if (failure.code === "TOPIC_MISSING") counts.delete(topic);
+    throw new LabError(failure.code, failure.message, {
+      ...(failure.hint === undefined ? {} : { hint: failure.hint }),
+      details: { ...failure.details, acked },
+      cause: failure,
+    });
+  }
+
+  return {
+    async send(topic, records) {
+      if (closing.signal.aborted) throw new LabError("INTERNAL", "the sink is closed");
+      const sending = send(topic, records).catch((cause) => {
+        throw classify(closing.signal.aborted ? (closing.signal.reason ?? cause) : cause, {
+          ...kafka,
+          topic,
+        });
+      });
+      inFlight.add(sending);
+      try {
+        return await sending;
+      } finally {
+        inFlight.delete(sending);
+      }
+    },
+    async close() {
+      const drained = Promise.allSettled(inFlight);
+      const timer = setTimeout(() => closing.abort(closedDuringOutage()), CLOSE_MS);
+      await drained;
+      clearTimeout(timer);
+      closing.abort(closedDuringOutage());
+      await Promise.all([...writers.values()].map((writer) => writer.close()));
+      await access.close();
+    },
+  };
+}
+
+/** Waits until some broker answers, for `connectTimeoutMs` at most. */
+export async function firstContact(access: BrokerAccess, kafka: KafkaOptions): Promise<void> {
+  const { signal } = new AbortController();
+  try {
+    await retry(() => access.ping(), { signal, maxMs: 1_000, deadlineMs: kafka.connectTimeoutMs });
+  } catch (error) {
+    await access.close();
+    throw error;
+  }
+}
+
+function place(record: OutgoingRecord, count: number, turn: number): number {
+  if (record.partition !== undefined) return record.partition;
+  if (record.key === null) return turn % count;
+  return partitionOf(Buffer.isBuffer(record.key) ? record.key : Buffer.from(record.key), count);
+}
+
+function closedDuringOutage(): LabError {
+  return new LabError(
+    "BROKER_UNREACHABLE",
+    "the sink was closed before the broker acknowledged what was sent",
+  );
+}
