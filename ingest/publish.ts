@@ -7,9 +7,9 @@ import { randomUUID } from "node:crypto";
 import { LabError } from "../core/errors.ts";
 import { retry } from "../core/retry.ts";
 import type { Add, PartitionValues, Txn } from "../delta/actions.ts";
-import { encodePath, partitionDirectory } from "../delta/partition-path.ts";
-import { schemaToString } from "../delta/schema.ts";
-import type { Store } from "../delta/store/store.ts";
+import { partitionDirectory } from "../delta/partition-path.ts";
+import { encodePath } from "../delta/path.ts";
+import { serializeSchema } from "../delta/schema.ts";
 import type { CommitRequest, Snapshot } from "../delta/table.ts";
 import { type ChunkContent, type Letter, type PartitionCounts, sumCounts } from "./chunk.ts";
 import type { Destination, Opened } from "./destination.ts";
@@ -173,7 +173,7 @@ function rowsRequest(
     },
     adds,
     txns: txnsOf(input, rows.snapshot, "exact"),
-    ...(evolved ? { metadata: { ...rows.snapshot.metadata, schemaString: schemaToString(evolved) } } : {}),
+    ...(evolved ? { metadata: { ...rows.snapshot.metadata, schemaString: serializeSchema(evolved) } } : {}),
     info: { lab: labInfo(input, counts) },
   };
 }

@@ -80,6 +80,23 @@ export async function readResume(input: ResumeInput): Promise<Resume> {
   return resume;
 }
 
+/** The error for a position that the topic does not hold: below its start, or beyond its end. */
+export function outOfRange(topic: string, partition: number, next: bigint, marks: Watermarks): LabError {
+  if (next < marks.low) return expired(topic, partition, next, marks.low);
+  return wasReset(topic, partition, `the table goes on at offset ${next}, the topic ends at ${marks.high}`);
+}
+
+function wasReset(topic: string, partition: number, what: string): LabError {
+  return new LabError(
+    "TOPIC_RESET",
+    `${topic}-${partition}: ${what}; the topic was deleted and made anew, or it lost records`,
+    {
+      hint: "--on-topic-reset restart reads the new topic from its start, skip goes on at its end, or ingest into another table",
+      details: { topic, partition },
+    },
+  );
+}
+
 function expired(topic: string, partition: number, next: bigint, low: bigint): LabError {
   return new LabError(
     "OFFSET_EXPIRED",
@@ -99,26 +116,16 @@ async function findReset(
   watermarks: ReadonlyMap<number, Watermarks>,
 ): Promise<LabError | null> {
   const { topic } = input.options;
-  const refuse = (partition: number, what: string) =>
-    new LabError(
-      "TOPIC_RESET",
-      `${topic}-${partition}: ${what}; the topic was deleted and made anew, or it lost records`,
-      {
-        hint: "--on-topic-reset restart reads the new topic from its start, skip goes on at its end, or ingest into another table",
-        details: { topic, partition },
-      },
-    );
   for (const [partition, next] of stored) {
     const { low, high } = watermarks.get(partition) ?? { low: 0n, high: 0n };
-    if (next > high)
-      return refuse(partition, `the table goes on at offset ${next}, the topic ends at ${high}`);
+    if (next > high) return outOfRange(topic, partition, next, { low, high });
     const mark = known.fingerprints.get(partition);
     const offset = mark === undefined ? null : markedOffset(mark);
     if (mark === undefined || offset === null || offset < low) continue;
     const record = await input.admin.recordAt({ topic, partition, nextOffset: offset }, input.signal);
     // Compaction may have removed the record: then there is nothing to compare.
     if (record && record.offset === offset && fingerprint(record) !== mark) {
-      return refuse(partition, `the record at offset ${offset} is not the one that was written`);
+      return wasReset(topic, partition, `the record at offset ${offset} is not the one that was written`);
     }
   }
   // With expired records the user may also say restart or skip.

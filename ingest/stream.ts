@@ -16,7 +16,7 @@ import type { StreamMetrics } from "./metrics.ts";
 import type { StreamOptions } from "./options.ts";
 import { type CommitStep, publish, refuseLetters } from "./publish.ts";
 import { createReport, type StreamReport } from "./report.ts";
-import { type Resume, readResume } from "./resume.ts";
+import { outOfRange, type Resume, readResume } from "./resume.ts";
 import type { RowReader } from "./row-reader.ts";
 import { initialState, type Limits } from "./state.ts";
 
@@ -67,6 +67,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
   let letters: Opened | null = null;
   /** The schema that the newest encoded, uncommitted chunk was written with. */
   let pendingSchema: StructType | null = null;
+  let startedGeneration = -1;
   let toMaintain: Snapshot | null = null;
   let isMaintaining = false;
 
@@ -84,43 +85,64 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
   function perform(effect: Effect, batch: FetchedBatch | undefined): void {
     switch (effect.type) {
       case "readPositions":
-        return inBackground(
-          readPositions(effect.generation, effect.partitions, buffers.signal),
-          buffers.signal,
-        );
+        inBackground(readPositions(effect.generation, effect.partitions, buffers.signal), buffers.signal);
+        break;
       case "start":
-        return source.start(positionsOf(effect.next), effect.generation);
+        start(effect.next, effect.generation);
+        break;
       case "seek":
+        inBackground(checkRange(effect.partition, effect.nextOffset), life.signal);
         log.debug(
           { partition: effect.partition, nextOffset: String(effect.nextOffset) },
           "batch dropped, partition sought",
         );
-        return source.seek({
-          topic: options.topic,
-          partition: effect.partition,
-          nextOffset: effect.nextOffset,
-        });
+        source.seek({ topic: options.topic, partition: effect.partition, nextOffset: effect.nextOffset });
+        break;
       case "append": {
         const content = chunks.get(effect.chunk) ?? emptyChunk();
         chunks.set(effect.chunk, content);
         if (batch) appendBatch(content, batch, resume.verdicts.get(batch.partition), resume.recordGeneration);
-        return;
+        break;
       }
       case "encode":
-        return inBackground(encode(effect.chunk, buffers.signal), buffers.signal);
+        inBackground(encode(effect.chunk, buffers.signal), buffers.signal);
+        break;
       case "commit":
-        return inBackground(commit(effect, buffers.signal), buffers.signal);
+        inBackground(commit(effect, buffers.signal), buffers.signal);
+        break;
       case "drop":
-        return drop();
+        drop();
+        break;
       case "pause":
         metrics.paused(true);
-        return source.pause(assignedPartitions());
+        source.pause(assignedPartitions());
+        break;
       case "resume":
         metrics.paused(false);
-        return source.resume(assignedPartitions());
+        source.resume(assignedPartitions());
+        break;
       case "finish":
-        return ended.resolve();
+        ended.resolve();
+        break;
     }
+  }
+
+  /** A source starts an assignment once; where positions were read again within one, it is sought and let go on. */
+  function start(next: ReadonlyMap<number, bigint>, generation: number): void {
+    if (startedGeneration !== generation) {
+      startedGeneration = generation;
+      source.start(positionsOf(next), generation);
+      return;
+    }
+    for (const position of positionsOf(next)) source.seek(position);
+    source.resume(assignedPartitions());
+  }
+
+  /** A client that fetches from elsewhere may have been sent there: the offset that is due is not in the topic any more. */
+  async function checkRange(partition: number, next: bigint): Promise<void> {
+    const marks = (await admin.watermarks(options.topic).catch(() => null))?.get(partition);
+    if (marks && (next < marks.low || next > marks.high))
+      throw outOfRange(options.topic, partition, next, marks);
   }
 
   const positionsOf = (next: ReadonlyMap<number, bigint>): Position[] =>

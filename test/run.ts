@@ -43,7 +43,9 @@ function testFiles(): string[] {
 const rank = (path: string) => [".test.ts", ".it.ts", ".e2e.ts"].findIndex((end) => path.endsWith(end));
 
 const isThere = (program: string) =>
-  program.startsWith("/") ? existsSync(program) : spawnSync("which", [program], { stdio: "ignore" }).status === 0;
+  program.startsWith("/")
+    ? existsSync(program)
+    : spawnSync("which", [program], { stdio: "ignore" }).status === 0;
 
 /** Leaves out what cannot run here, and says so; in CI that is a failure. */
 function runnable(files: readonly string[]): string[] {
@@ -65,7 +67,11 @@ async function withServices(run: (env: NodeJS.ProcessEnv) => Promise<number>): P
   const signal = new AbortController().signal;
   try {
     const common = { log: silentLog, signal, port: 0 };
-    const kafka = await bringUpKafka({ ...common, choice: process.env.LAB_TEST_KAFKA ?? "jvm", dataDir: join(folder, "kafka") });
+    const kafka = await bringUpKafka({
+      ...common,
+      choice: process.env.LAB_TEST_KAFKA ?? "jvm",
+      dataDir: join(folder, "kafka"),
+    });
     closing.push(() => kafka.close());
     const s3 = await bringUpS3({ ...common, dataDir: join(folder, "s3") });
     closing.push(() => s3.close());
@@ -82,7 +88,14 @@ async function withServices(run: (env: NodeJS.ProcessEnv) => Promise<number>): P
 }
 
 function runNode(files: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
-  const flags = ["--import", "tsx", "--test", "--test-concurrency=2", "--test-timeout=600000", "--test-reporter=spec"];
+  const flags = [
+    "--import",
+    "tsx",
+    "--test",
+    "--test-concurrency=2",
+    "--test-timeout=600000",
+    "--test-reporter=spec",
+  ];
   const child = spawn(process.execPath, [...flags, ...files], {
     cwd: root,
     env: { ...process.env, ...env },

@@ -1,0 +1,28 @@
+"""Reads versions of a Delta table with Spark and prints one JSON line a version: schema, rows and the row count.
+
+usage: JARS=dir read.py TABLE VERSION [VERSION ...]
+"""
+import glob, json, os, sys
+from pyspark.sql import SparkSession
+
+table, versions = sys.argv[1], [int(v) for v in sys.argv[2:]]
+# Spark's own jars come with pyspark; of Maven's folder only what Delta adds is wanted.
+jars = [j for j in glob.glob(os.environ["JARS"] + "/*.jar") if os.path.basename(j).startswith(("delta-", "unitycatalog"))]
+conf = {
+    "spark.jars": ",".join(jars),
+    "spark.driver.extraClassPath": ":".join(jars),
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.driver.memory": "1g", "spark.ui.enabled": "false", "spark.sql.session.timeZone": "UTC",
+    "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "2", "spark.log.level": "ERROR",
+}
+builder = SparkSession.builder.master("local[2]")
+for key, value in conf.items():
+    builder = builder.config(key, value)
+spark = builder.getOrCreate()
+for version in versions:
+    frame = spark.read.format("delta").option("versionAsOf", version).load(table)
+    rows = sorted(frame.toJSON().collect())
+    print(json.dumps({"version": version, "schema": json.loads(frame.schema.json()), "rows": rows}))
+spark.stop()

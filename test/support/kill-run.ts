@@ -1,0 +1,102 @@
+/**
+ * The kill test: an ingester is ended by SIGKILL at each named step of a commit, and at random moments while 100,000 messages flow,
+ * and started again each time. Afterwards the ledger must add up.
+ */
+
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import { sharedBroker } from "./kafka.ts";
+import { type LabRun, lab, startLab } from "./lab.ts";
+import { type Counted, assertLedger } from "./ledger.ts";
+
+export const FAILPOINTS = ["before-upload", "after-upload", "after-letters", "after-commit", "in-checkpoint"] as const;
+
+export type KillTarget = {
+  tableUri: string;
+  env: NodeJS.ProcessEnv;
+  storageOptions?: Record<string, string>;
+};
+
+const MESSAGES = 100_000;
+const RANDOM_KILLS = 20;
+
+/** Every thousandth message is no JSON: letters must be exactly once too. */
+function messages(): string {
+  const lines: string[] = [];
+  for (let id = 0; id < MESSAGES; id++) {
+    lines.push(id % 1000 === 999 ? `poison ${id}` : JSON.stringify({ id, text: `message ${id} ☃ ${"x".repeat(id % 50)}` }));
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+/** A generator of pseudo-random numbers in [0, 1), so that a failing run can be repeated from its seed. */
+function seeded(seed: number): () => number {
+  let a = seed;
+  return () => {
+    a = (a + 0x6d2b79f5) | 0;
+    let t = Math.imul(a ^ (a >>> 15), a | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+export async function killRun(t: TestContext, target: KillTarget): Promise<Counted> {
+  const brokers = await sharedBroker();
+  const topic = `kill-${randomUUID()}`;
+  const file = join(tmpdir(), `${topic}.ndjson`);
+  await writeFile(file, messages());
+  t.after(() => rm(file, { force: true }));
+  const seed = Number(process.env.LAB_SEED ?? Math.floor(Math.random() * 2 ** 31));
+  t.diagnostic(`LAB_SEED=${seed} repeats the moments of the kills`);
+  const random = seeded(seed);
+
+  const kafka = ["--kafka", brokers.join(",")];
+  const produce = ["produce", "--topic", topic, "--source", file, "--rate", "2500/s", "--partitions", "3", ...kafka];
+  const producer = startLab(produce);
+  t.after(() => producer.child.kill("SIGKILL"));
+  await producer.printed(/./);
+
+  let starts = 0;
+  const start = (env: NodeJS.ProcessEnv = {}): LabRun => {
+    // Some starts share a group with the killed one, as a restarted worker does, and wait for its session to expire; most do not, to be quick.
+    const group = `${topic}-${starts++ % 6 === 0 ? 0 : starts}`;
+    const args = ["ingest", "--topic", topic, "--table", target.tableUri, "--flush-latency", "200ms", "--group", group, ...kafka];
+    const run = startLab(args, { env: { ...target.env, ...env } });
+    t.after(() => run.child.kill("SIGKILL"));
+    return run;
+  };
+
+  for (const failpoint of FAILPOINTS) {
+    const run = start({ LAB_FAILPOINT: failpoint });
+    const { signal } = await run.ended;
+    assert.equal(signal, "SIGKILL", `the ingester killed itself ${failpoint}: ${run.stderr().slice(-2000)}`);
+  }
+  for (let n = 0; n < RANDOM_KILLS; n++) {
+    const run = start();
+    await run.printed(/"assigned"/);
+    await delay(random() * 1200);
+    assert.equal(run.child.exitCode, null, `the ingester ended by itself: ${run.stderr().slice(-2000)}`);
+    run.child.kill("SIGKILL");
+    await run.ended;
+  }
+  const { status } = await producer.ended;
+  assert.equal(status, 0, producer.stderr());
+
+  const last = await lab(["ingest", "--topic", topic, "--table", target.tableUri, "--once", ...kafka], { env: target.env });
+  assert.equal(last.status, 0, last.stderr.slice(-2000));
+  const counted = await assertLedger({ brokers, topic, tableUri: target.tableUri, ...pick(target) });
+  assert.equal(counted.rows + counted.letters, MESSAGES);
+  return counted;
+}
+
+const pick = ({ storageOptions }: KillTarget) => (storageOptions ? { storageOptions } : {});
+
+/** Names below a folder, for checks of what a killed process left. */
+export async function filesBelow(folder: string): Promise<string[]> {
+  return (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile()).map((entry) => entry.name);
+}
