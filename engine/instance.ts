@@ -13,6 +13,8 @@ export type EngineSettings = {
   allowedDirectories?: readonly string[];
   /** Files it may read. DuckDB also lets them be written: gate the statements too. */
   allowedPaths?: readonly string[];
+  /** The text of an error is a JSON object with the byte position in the statement. Default false. */
+  errorsAsJson?: boolean;
 };
 
 /** Positional or named parameters of a statement. */
@@ -51,6 +53,7 @@ export async function openEngine(settings: EngineSettings): Promise<Engine> {
   const engine = wrap(instance, connection);
   try {
     await engine.run("SET TimeZone = 'UTC'");
+    if (settings.errorsAsJson) await engine.run("SET errors_as_json = true");
     if (settings.allowedDirectories !== undefined || settings.allowedPaths !== undefined) {
       const folders = (settings.allowedDirectories ?? []).map((folder) => `${folder.replace(/\/+$/, "")}/`);
       await engine.run(`SET allowed_directories = ${textList(folders)}`);

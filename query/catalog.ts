@@ -1,0 +1,157 @@
+/** Tables by name: the folders of a store that hold a Delta log, and those that were named by hand. */
+
+import { isLabError, LabError } from "../core/errors.ts";
+import { openTable } from "../delta/open.ts";
+import { openStore } from "../delta/store/open.ts";
+import type { Store } from "../delta/store/store.ts";
+import type { Table } from "../delta/table.ts";
+import { nearNames } from "./near-names.ts";
+
+export type NamedTable = { name: string; table: Table };
+
+export type Catalog = {
+  /** The URI under which tables are looked up by name. */
+  readonly root: string;
+  /** A table by its name, ignoring case where no name fits exactly. TABLE_NOT_FOUND suggests near names. Opened once. */
+  open(name: string, signal: AbortSignal): Promise<NamedTable>;
+  /** As `open`, but a path or URI (anything with a `/` in it, or `.`) is a table too: what commands take as T. NOT_A_TABLE. */
+  openAny(nameOrUri: string, signal: AbortSignal): Promise<NamedTable>;
+  /** All names, sorted. */
+  names(signal: AbortSignal): Promise<string[]>;
+  close(): Promise<void>;
+};
+
+export type CatalogOptions = {
+  /** A folder or `s3://bucket/prefix`. It need not exist yet. */
+  root: string;
+  /** Further tables: name to URI. They win over those of the store. */
+  tables?: ReadonlyMap<string, string>;
+};
+
+/** Asks for nothing yet. The stores it opens are closed with it. */
+export function openCatalog(options: CatalogOptions): Catalog {
+  const root = options.root.replace(/(?<=[^/:])\/+$/, "");
+  const named = options.tables ?? new Map<string, string>();
+  const opened = new Map<string, Promise<{ store: Store; table: Table }>>();
+
+  async function openAt(uri: string, signal: AbortSignal): Promise<Table> {
+    let entry = opened.get(uri);
+    if (entry === undefined) {
+      entry = openOnce(uri, signal);
+      opened.set(uri, entry);
+      // What failed may be there the next time.
+      entry.catch(() => opened.delete(uri));
+    }
+    return (await entry).table;
+  }
+
+  async function names(signal: AbortSignal): Promise<string[]> {
+    const store = await openStore(root, { signal });
+    try {
+      return [...new Set([...named.keys(), ...(await folders(store, signal))])].sort();
+    } finally {
+      await store.close();
+    }
+  }
+
+  async function find(name: string, signal: AbortSignal): Promise<NamedTable | undefined> {
+    const uri = named.get(name);
+    if (uri !== undefined) return { name, table: await openAt(uri, signal) };
+    if (!isFolderName(name)) return undefined;
+    try {
+      return { name, table: await openAt(`${root}/${name}`, signal) };
+    } catch (error) {
+      if (isLabError(error, "NOT_A_TABLE")) return undefined;
+      throw error;
+    }
+  }
+
+  async function open(name: string, signal: AbortSignal): Promise<NamedTable> {
+    const found = await find(name, signal);
+    if (found !== undefined) return found;
+    const all = await names(signal);
+    const [same, another] = all.filter((candidate) => candidate.toLowerCase() === name.toLowerCase());
+    const matched = same !== undefined && another === undefined ? await find(same, signal) : undefined;
+    if (matched !== undefined) return matched;
+    throw notFound(name, root, all);
+  }
+
+  return {
+    root,
+    open,
+    names,
+    async openAny(nameOrUri, signal) {
+      if (named.has(nameOrUri) || isFolderName(nameOrUri)) return open(nameOrUri, signal);
+      return { name: nameOfUri(nameOrUri), table: await openAt(nameOrUri, signal) };
+    },
+    async close() {
+      const ends = await Promise.allSettled(opened.values());
+      opened.clear();
+      for (const end of ends) if (end.status === "fulfilled") await end.value.store.close();
+    },
+  };
+}
+
+async function openOnce(uri: string, signal: AbortSignal): Promise<{ store: Store; table: Table }> {
+  const store = await openStore(uri, { signal });
+  try {
+    return { store, table: await openTable(store, signal) };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+/**
+ * Folders right below the root that hold a log. A store lists only recursively, so each folder is asked for its first object and then
+ * jumped over: a few requests a table, whatever the number of its files.
+ */
+async function folders(store: Store, signal: AbortSignal): Promise<string[]> {
+  const found: string[] = [];
+  for (let after = ""; ; ) {
+    const next = await firstAfter(store, "", after, signal);
+    if (next === undefined) return found;
+    const slash = next.indexOf("/");
+    if (slash < 0) {
+      after = next;
+      continue;
+    }
+    const folder = next.slice(0, slash);
+    if ((await firstAfter(store, `${folder}/_delta_log/`, "", signal)) !== undefined) found.push(folder);
+    after = `${folder}/\u{10FFFF}`;
+  }
+}
+
+async function firstAfter(
+  store: Store,
+  prefix: string,
+  after: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const range = after === "" ? { signal } : { startAfter: after, signal };
+  for await (const { path } of store.list(prefix, range)) return path;
+  return undefined;
+}
+
+function isFolderName(name: string): boolean {
+  return name !== "" && name !== "." && name !== ".." && !name.includes("/");
+}
+
+/** The last part of a path or URI: what a table that has no name is called. */
+function nameOfUri(uri: string): string {
+  return uri.replace(/\/+$/, "").split("/").at(-1) || uri;
+}
+
+function notFound(name: string, root: string, all: readonly string[]): LabError {
+  const near = nearNames(name, all);
+  const hint =
+    near.length > 0
+      ? `did you mean ${near.join(" or ")}?`
+      : all.length > 0
+        ? `there is ${all.slice(0, 10).join(", ")}${all.length > 10 ? ` and ${all.length - 10} more` : ""}: lab tables`
+        : `${root} holds no table yet: lab ingest makes one, --store and --table name others`;
+  return new LabError("TABLE_NOT_FOUND", `there is no table ${name} in ${root}`, {
+    hint,
+    details: { name, root },
+  });
+}
