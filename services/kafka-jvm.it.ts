@@ -8,13 +8,12 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
-import { cacheFolder } from "../core/cache-folder.ts";
 import { isLabError } from "../core/errors.ts";
 import { silentLog } from "../core/log.ts";
 import { startBroker } from "../test/support/kafka.ts";
+import { consumeValues, kafkaTool } from "../test/support/kafka-tools.ts";
 import { bringUpKafka } from "./kafka.ts";
-import { kafkaClassPath } from "./kafka-jars.ts";
-import { isAlive } from "./leftover.ts";
+import { isAlive } from "./process-identity.ts";
 
 const run = promisify(execFile);
 const signal = new AbortController().signal;
@@ -25,43 +24,26 @@ async function folder(t: TestContext): Promise<string> {
   return path;
 }
 
-/** One of Kafka's own tools, so that the broker is judged by clients that are not ours. */
-async function tool(name: string, args: string[], input?: string): Promise<string> {
-  const classPath = await kafkaClassPath({ cacheDir: cacheFolder(), say: () => {}, signal });
-  const running = run("java", ["-XX:TieredStopAtLevel=1", "-cp", classPath, name, ...args], {
-    timeout: 60_000,
-  });
-  running.child.stdin?.end(input ?? "");
-  return (await running).stdout;
-}
-
-const consume = (broker: string, topic: string, count: number) =>
-  tool("org.apache.kafka.tools.consumer.ConsoleConsumer", [
-    ...["--bootstrap-server", broker, "--topic", topic, "--from-beginning"],
-    ...["--max-messages", String(count), "--timeout-ms", "30000"],
-  ]);
-
 test("a broker that is killed comes up again on the same port with the same records", async (t) => {
   const broker = await startBroker(t);
   const address = broker.brokers[0] as string;
-  const at = ["--bootstrap-server", address];
-  await tool("org.apache.kafka.tools.TopicCommand", [...at, "--create", "--topic", "t", "--partitions", "1"]);
-  await tool("org.apache.kafka.tools.ConsoleProducer", [...at, "--topic", "t"], "one\ntwo\n");
+  await kafkaTool("topics", address, ["--create", "--topic", "t", "--partitions", "1"]);
+  await kafkaTool("producer", address, ["--topic", "t"], "one\ntwo\n");
   const first = broker.pid();
   await broker.kill();
   await broker.restart();
   assert.notEqual(broker.pid(), first);
-  assert.equal(await consume(address, "t", 2), "one\ntwo\n");
+  assert.equal(await consumeValues(address, "t", 2), "one\ntwo\n");
   await broker.restart();
-  assert.equal(await consume(address, "t", 2), "one\ntwo\n");
+  assert.equal(await consumeValues(address, "t", 2), "one\ntwo\n");
 });
 
 test("a misspelt topic is not made by using it", async (t) => {
   const broker = await startBroker(t);
-  const at = ["--bootstrap-server", broker.brokers[0] as string];
+  const address = broker.brokers[0] as string;
   const produce = ["--producer-property", "max.block.ms=1500", "--topic", "nosuch"];
-  await tool("org.apache.kafka.tools.ConsoleProducer", [...at, ...produce], "x\n").catch(() => {});
-  assert.doesNotMatch(await tool("org.apache.kafka.tools.TopicCommand", [...at, "--list"]), /nosuch/);
+  await kafkaTool("producer", address, produce, "x\n").catch(() => {});
+  assert.doesNotMatch(await kafkaTool("topics", address, ["--list"]), /nosuch/);
 });
 
 test("kill -9 of the starter leaves no broker, and the next start heals", async (t) => {

@@ -1,11 +1,10 @@
 /** What a killed run left behind: a service that still ends, or hangs, on the same data folder. */
 
-import { execFile } from "node:child_process";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { LabError } from "../core/errors.ts";
 import { sleep } from "../core/retry.ts";
+import { commandLine, isAlive, sendSignal } from "./process-identity.ts";
 
 const FILE = "service.json";
 /** The guard's watcher ends an orphan within its own deadline; only then is it ended here. */
@@ -34,18 +33,8 @@ export async function clearLeftover(dataDir: string, signal: AbortSignal): Promi
   }
   const deadline = Date.now() + WAIT_MS;
   while (await serves(note.pid, dataDir)) {
-    if (Date.now() > deadline) kill(note.pid);
+    if (Date.now() > deadline) sendSignal(note.pid, "SIGKILL");
     await sleep(200, signal);
-  }
-}
-
-/** True while a process with this id exists. */
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
 
@@ -60,17 +49,5 @@ function parseNote(text: string): { pid: number; startedBy: number } | null {
 }
 
 async function serves(pid: number, dataDir: string): Promise<boolean> {
-  if (!isAlive(pid)) return false;
-  const { stdout } = await promisify(execFile)("ps", ["-ww", "-o", "args=", "-p", String(pid)]).catch(() => ({
-    stdout: "",
-  }));
-  return stdout.includes(dataDir);
-}
-
-function kill(pid: number): void {
-  try {
-    process.kill(pid, "SIGKILL");
-  } catch {
-    // It ended by itself in the meantime.
-  }
+  return (await commandLine(pid))?.includes(dataDir) ?? false;
 }

@@ -1,0 +1,145 @@
+/** Runs the parts of a lab: in order, again when one ends by itself, and in reverse order at the end. */
+
+import { asLabError } from "../core/errors.ts";
+import type { Log } from "../core/log.ts";
+import { sleep } from "../core/retry.ts";
+import { afterEnding, describeEnding, type Ending } from "./restart-policy.ts";
+
+/** Something that is started as often as needed. */
+export type Part = {
+  name: string;
+  kind: string;
+  /** True for a part that may end with status 0 when its work is done. */
+  finite: boolean;
+  /** Resolves when the part is ready. Rejects, having left nothing behind, when it cannot be. */
+  start(signal: AbortSignal): Promise<Running>;
+};
+
+export type Running = {
+  pid: number | null;
+  /** Where users reach it; null if that means nothing to them. */
+  address: string | null;
+  /** Resolves when it has ended, by itself or by `stop`. */
+  exited: Promise<{ code: number | null; signal: string | null }>;
+  /** Resolves when it has ended. */
+  stop(): Promise<void>;
+};
+
+export type PartStatus = {
+  name: string;
+  kind: string;
+  state: "starting" | "ready" | "restarting" | "done" | "failed" | "stopping" | "stopped";
+  pid: number | null;
+  address: string | null;
+  restarts: number;
+  /** How it last ended, in words. */
+  lastEnd: string | null;
+};
+
+export type Supervisor = {
+  /** Starts the next part and waits until it is ready; from then on it is kept running. Rejects when this first start fails. */
+  start(part: Part): Promise<Running>;
+  parts(): PartStatus[];
+  /** Ends the parts, the last started first; each has ended before the next is asked to. Never rejects. */
+  stop(): Promise<void>;
+};
+
+type Kept = { part: Part; status: PartStatus; running: Running | null; keeping: Promise<void> };
+
+/** `onChange` hears of every change of a part's status. */
+export function createSupervisor(options: {
+  log: Log;
+  now?: () => number;
+  onChange?: (status: PartStatus) => void;
+}): Supervisor {
+  const { log, now = Date.now, onChange = () => {} } = options;
+  const stopping = new AbortController();
+  const kept: Kept[] = [];
+  let stopped: Promise<void> | null = null;
+
+  function set(one: Kept, change: Partial<PartStatus>): void {
+    Object.assign(one.status, change);
+    onChange({ ...one.status });
+  }
+
+  function took(one: Kept, running: Running): void {
+    one.running = running;
+    set(one, { state: "ready", pid: running.pid, address: running.address });
+    log.info({ name: one.part.name, child: running.pid }, "ready");
+  }
+
+  /** Watches one part until it is done, given up, or the lab stops. */
+  async function keep(one: Kept, startedAt: number): Promise<void> {
+    let failures = 0;
+    let ending = await endOf(one, startedAt);
+    while (!stopping.signal.aborted) {
+      one.running = null;
+      const decision = afterEnding(ending, failures, one.part.finite);
+      const lastEnd = describeEnding(ending);
+      log.warn({ name: one.part.name, ...ending, decision: decision.kind }, "a part ended");
+      if (decision.kind === "done") return set(one, { state: "done", pid: null, lastEnd });
+      if (decision.kind === "give-up") {
+        return set(one, { state: "failed", pid: null, lastEnd: `${lastEnd}; ${decision.why}` });
+      }
+      failures = decision.failures;
+      set(one, { state: "restarting", pid: null, restarts: one.status.restarts + 1, lastEnd });
+      await sleep(decision.afterMs, stopping.signal);
+      ending = await again(one);
+    }
+  }
+
+  async function again(one: Kept): Promise<Ending> {
+    const startedAt = now();
+    try {
+      took(one, await one.part.start(stopping.signal));
+    } catch (error) {
+      stopping.signal.throwIfAborted();
+      const { exit, message, code } = asLabError(error);
+      log.error({ name: one.part.name, code }, message);
+      return { code: exit, signal: null, ranMs: now() - startedAt };
+    }
+    return endOf(one, startedAt);
+  }
+
+  async function endOf(one: Kept, startedAt: number): Promise<Ending> {
+    const exit = await (one.running as Running).exited;
+    return { ...exit, ranMs: now() - startedAt };
+  }
+
+  return {
+    async start(part) {
+      const idle: PartStatus = {
+        ...{ name: part.name, kind: part.kind, state: "starting", pid: null, address: null },
+        ...{ restarts: 0, lastEnd: null },
+      };
+      const one: Kept = { part, status: idle, running: null, keeping: Promise.resolve() };
+      kept.push(one);
+      const startedAt = now();
+      set(one, {});
+      try {
+        const running = await part.start(stopping.signal);
+        took(one, running);
+        one.keeping = keep(one, startedAt).catch((error: unknown) => {
+          if (!stopping.signal.aborted) log.error({ name: part.name, err: error }, "no longer watched");
+        });
+        return running;
+      } catch (error) {
+        set(one, { state: "failed", lastEnd: asLabError(error).message });
+        throw error;
+      }
+    },
+    parts: () => kept.map((one) => ({ ...one.status })),
+    stop() {
+      stopped ??= (async () => {
+        stopping.abort(new Error("the lab stops"));
+        for (const one of [...kept].reverse()) {
+          if (one.running !== null) set(one, { state: "stopping" });
+          await one.running?.stop().catch((error: unknown) => log.error({ err: error }, "did not stop"));
+          await one.keeping;
+          if (one.status.state !== "failed") set(one, { state: "stopped", pid: null });
+        }
+      })();
+      return stopped;
+    },
+  };
+}
