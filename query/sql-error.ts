@@ -19,6 +19,11 @@ export function asSqlError(
   return found === undefined ? error : sqlError(found, sql, place(found), error);
 }
 
+/** Whether the engine could not read a file. */
+export function isReadError(error: unknown): boolean {
+  return engineError(error)?.type === "IO";
+}
+
 export function sqlError(
   found: EngineError,
   sql: string,

@@ -1,0 +1,119 @@
+/** What happened to a table, version by version, and which Kafka offsets each holds. */
+
+import { LabError } from "../core/errors.ts";
+import type { CommitInfo } from "../delta/actions.ts";
+import type { HistoryEntry, Table } from "../delta/table.ts";
+import type { NamedTable } from "./catalog.ts";
+import { momentText } from "./dates.ts";
+
+/** Offsets of one Kafka partition that a version settled, both ends included. */
+export type OffsetRange = { topic: string; partition: number; first: string; last: string };
+
+export type VersionEntry = {
+  version: number;
+  timestamp: string;
+  operation: string;
+  /** Null where statistics do not say. */
+  rowsAdded: string | null;
+  rowsRemoved: string | null;
+  filesAdded: number;
+  filesRemoved: number;
+  offsets: OffsetRange[];
+};
+
+/** Newest first; `after` (exclusive) and `limit` bound it. Versions whose commit files were cleaned up are not there. */
+export async function* readHistory(
+  table: Table,
+  range: { after?: number; limit?: number; signal: AbortSignal },
+): AsyncIterable<VersionEntry> {
+  for await (const entry of table.history(range)) yield versionEntry(entry);
+}
+
+function versionEntry(entry: HistoryEntry): VersionEntry {
+  return {
+    version: entry.version,
+    timestamp: momentText(entry.timestampMs),
+    operation: entry.operation,
+    rowsAdded: entry.rowsAdded?.toString() ?? null,
+    rowsRemoved: entry.rowsRemoved?.toString() ?? null,
+    filesAdded: entry.filesAdded,
+    filesRemoved: entry.filesRemoved,
+    offsets: offsetsOf(entry.commitInfo),
+  };
+}
+
+/** The ranges that an ingester wrote down in `commitInfo.lab`; none for commits of others. */
+export function offsetsOf(info: CommitInfo | undefined): OffsetRange[] {
+  const lab = info?.lab as { v?: unknown; partitions?: unknown } | undefined;
+  if (lab?.v !== 1 || !Array.isArray(lab.partitions)) return [];
+  return lab.partitions.map(({ topic, partition, first, last }) => ({
+    topic: String(topic),
+    partition: Number(partition),
+    first: String(first),
+    last: String(last),
+  }));
+}
+
+/**
+ * The first version in which `partition` is settled up to `offset`. VERSION_NOT_FOUND where no version says so, or where the
+ * history that is left begins beyond it; USAGE where the table holds that partition of several topics.
+ */
+export async function versionAtOffset(
+  { name, table }: NamedTable,
+  point: { partition: number; offset: bigint },
+  signal: AbortSignal,
+): Promise<number> {
+  let found: { version: number; first: bigint } | undefined;
+  let newest: bigint | undefined;
+  const topics = new Set<string>();
+  let isComplete = false;
+  for await (const { version, commitInfo } of table.history({ signal })) {
+    isComplete = version === 0;
+    const ranges = offsetsOf(commitInfo).filter((range) => range.partition === point.partition);
+    if (ranges.length === 0) continue;
+    for (const { topic } of ranges) topics.add(topic);
+    if (topics.size > 1) break;
+    const settled = BigInt(ranges[0]!.last);
+    newest ??= settled;
+    // Settled offsets only grow: below this version there is nothing to find.
+    if (settled < point.offset) {
+      isComplete = true;
+      break;
+    }
+    found = { version, first: BigInt(ranges[0]!.first) };
+  }
+  const where = `partition ${point.partition} of ${name}`;
+  if (topics.size > 1) {
+    throw new LabError("USAGE", `${where} is settled for several topics: ${[...topics].join(", ")}`, {
+      hint: "choose a version from lab history and give --version",
+    });
+  }
+  if (newest === undefined) {
+    throw new LabError(
+      "VERSION_NOT_FOUND",
+      `no version of ${name} says which offsets of partition ${point.partition} it holds`,
+      {
+        hint: "lab history shows what is known; --version and --at work for every table",
+      },
+    );
+  }
+  if (found === undefined) {
+    throw new LabError(
+      "VERSION_NOT_FOUND",
+      `${where} is settled up to offset ${newest}, not yet ${point.offset}`,
+      {
+        details: { settled: newest.toString() },
+      },
+    );
+  }
+  if (!isComplete && found.first > point.offset) {
+    throw new LabError(
+      "VERSION_NOT_FOUND",
+      `the history of ${name} that is left begins after offset ${point.offset}`,
+      {
+        hint: `the oldest version known to hold it is ${found.version}: --version ${found.version}`,
+      },
+    );
+  }
+  return found.version;
+}

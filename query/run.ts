@@ -1,0 +1,157 @@
+/** Runs a query over tables of a store: parsed, its tables found, their versions made views, its rows handed on as they come. */
+
+import { locateFiles } from "../engine/data-files.ts";
+import type { FileCache } from "../engine/file-cache.ts";
+import { type EngineSettings, openEngine } from "../engine/instance.ts";
+import { type Column, stream, type Value } from "../engine/result.ts";
+import { createRelation, type DataFiles } from "../engine/scan.ts";
+import type { Catalog } from "./catalog.ts";
+import { type Cell, toCell } from "./cells.ts";
+import { type AskedPoint, resolve } from "./resolve.ts";
+import { asSqlError, isReadError } from "./sql-error.ts";
+import { parseStatement } from "./statement.ts";
+
+export type QueryLimits = Pick<EngineSettings, "memoryLimitBytes" | "threads" | "tempDir">;
+
+export type QueryContext = {
+  catalog: Catalog;
+  /** For tables that are not in local folders. Opened when first needed. */
+  cache: () => Promise<FileCache>;
+  limits: QueryLimits;
+};
+
+/** A running query: read `chunks` to their end, or not, then close. */
+export type RunningQuery = {
+  columns: readonly Column[];
+  chunks: AsyncIterable<Value[][]>;
+  /** The versions that are read, in the order in which the statement names them. */
+  tables: readonly { name: string; version: number }[];
+  close(): Promise<void>;
+};
+
+export type QueryAnswer = {
+  columns: { name: string; type: string }[];
+  rows: Cell[][];
+  truncated: boolean;
+  /** Version of the one table that was read; null for none or several. */
+  version: number | null;
+  elapsedMs: number;
+};
+
+export type StartOptions = {
+  point?: AskedPoint | undefined;
+  /** From the network: nothing but tables of the catalog can be read, nothing can be changed. Default false. */
+  untrusted?: boolean;
+  /** Told once parsing and fetching are over and the engine begins. */
+  onRun?: () => void;
+  signal: AbortSignal;
+};
+
+/**
+ * Starts one SELECT. SQL_ERROR and SQL_REFUSED (with `details.position` in characters), TABLE_NOT_FOUND, VERSION_NOT_FOUND,
+ * TIMESTAMP_NOT_FOUND, DATA_FILE_MISSING, UNSUPPORTED_FEATURE, QUERY_LIMIT.
+ */
+export async function startQuery(
+  context: QueryContext,
+  sql: string,
+  options: StartOptions,
+): Promise<RunningQuery> {
+  const { signal, untrusted = false } = options;
+  const settings = { ...context.limits, preserveOrder: true, errorsAsJson: true };
+  const parser = await openEngine(untrusted ? { ...settings, allowedPaths: [] } : settings);
+  const held: DataFiles[] = [];
+  let engine = parser;
+  const close = async () => {
+    if (engine !== parser) engine.close();
+    parser.close();
+    for (const data of held) await data.close();
+  };
+  try {
+    const statement = await parseStatement(parser, sql, { untrusted, signal });
+    const { relations, views } = await resolve(statement, {
+      ...options,
+      untrusted,
+      catalog: context.catalog,
+    });
+    const sources = [];
+    for (const relation of relations) {
+      const { store } = relation.named.table;
+      const cache = store.localPath === undefined ? await context.cache() : undefined;
+      const data = await locateFiles(store, relation.snapshot.files(), cache, signal);
+      held.push(data);
+      sources.push({ ...relation, data });
+    }
+    if (untrusted) {
+      const allowedPaths = held.flatMap((data) => data.files.map((file) => file.path));
+      engine = await openEngine({ ...settings, allowedPaths });
+    }
+    for (const { view, snapshot, data } of sources) {
+      await createRelation(engine, { name: view, table: snapshot, data, signal });
+    }
+    const runnable = await statement.over(views);
+    const explain = async (error: unknown) => {
+      signal.throwIfAborted();
+      for (const data of isReadError(error) ? held : []) {
+        const missing = await data.explain(error);
+        if (missing !== error) return missing;
+      }
+      return asSqlError(error, sql, ({ position }) =>
+        position === undefined ? undefined : runnable.place(position),
+      );
+    };
+    options.onRun?.();
+    const result = await stream(engine, runnable.sql, signal).catch(async (error: unknown) => {
+      throw await explain(error);
+    });
+    const tables = relations.map(({ named, snapshot }) => ({ name: named.name, version: snapshot.version }));
+    return { columns: result.columns, chunks: explained(result.chunks, explain), tables, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function* explained(
+  chunks: AsyncIterable<Value[][]>,
+  explain: (error: unknown) => Promise<unknown>,
+): AsyncIterable<Value[][]> {
+  try {
+    yield* chunks;
+  } catch (error) {
+    throw await explain(error);
+  }
+}
+
+/** Runs a query and gathers up to `maxRows` rows, or `maxBytes` of their JSON, as JSON cells. Errors as `startQuery`. */
+export async function answer(
+  context: QueryContext,
+  sql: string,
+  options: StartOptions & { maxRows: number; maxBytes: number },
+): Promise<QueryAnswer> {
+  const startedMs = performance.now();
+  const running = await startQuery(context, sql, options);
+  try {
+    const cells = running.columns.map((column) => toCell(column.type));
+    const rows: Cell[][] = [];
+    let bytes = 0;
+    let truncated = false;
+    gather: for await (const chunk of running.chunks) {
+      for (const row of chunk) {
+        const written = row.map((value, index) => cells[index]!(value));
+        bytes += JSON.stringify(written).length;
+        truncated = rows.length === options.maxRows || bytes > options.maxBytes;
+        if (truncated) break gather;
+        rows.push(written);
+      }
+    }
+    return {
+      columns: running.columns.map(({ name, sql: type }) => ({ name, type })),
+      rows,
+      truncated,
+      version: running.tables.length === 1 ? running.tables[0]!.version : null,
+      elapsedMs: Math.round(performance.now() - startedMs),
+    };
+  } finally {
+    await running.close();
+  }
+}
