@@ -12,9 +12,15 @@ import type { TestContext } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { sharedBroker } from "./kafka.ts";
 import { type LabRun, lab, startLab } from "./lab.ts";
-import { type Counted, assertLedger } from "./ledger.ts";
+import { assertLedger, type Counted } from "./ledger.ts";
 
-export const FAILPOINTS = ["before-upload", "after-upload", "after-letters", "after-commit", "in-checkpoint"] as const;
+export const FAILPOINTS = [
+  "before-upload",
+  "after-upload",
+  "after-letters",
+  "after-commit",
+  "in-checkpoint",
+] as const;
 
 export type KillTarget = {
   tableUri: string;
@@ -29,7 +35,11 @@ const RANDOM_KILLS = 20;
 function messages(): string {
   const lines: string[] = [];
   for (let id = 0; id < MESSAGES; id++) {
-    lines.push(id % 1000 === 999 ? `poison ${id}` : JSON.stringify({ id, text: `message ${id} ☃ ${"x".repeat(id % 50)}` }));
+    lines.push(
+      id % 1000 === 999
+        ? `poison ${id}`
+        : JSON.stringify({ id, text: `message ${id} ☃ ${"x".repeat(id % 50)}` }),
+    );
   }
   return `${lines.join("\n")}\n`;
 }
@@ -56,7 +66,18 @@ export async function killRun(t: TestContext, target: KillTarget): Promise<Count
   const random = seeded(seed);
 
   const kafka = ["--kafka", brokers.join(",")];
-  const produce = ["produce", "--topic", topic, "--source", file, "--rate", "2500/s", "--partitions", "3", ...kafka];
+  const produce = [
+    "produce",
+    "--topic",
+    topic,
+    "--source",
+    file,
+    "--rate",
+    "2500/s",
+    "--partitions",
+    "3",
+    ...kafka,
+  ];
   const producer = startLab(produce);
   t.after(() => producer.child.kill("SIGKILL"));
   await producer.printed(/./);
@@ -65,7 +86,18 @@ export async function killRun(t: TestContext, target: KillTarget): Promise<Count
   const start = (env: NodeJS.ProcessEnv = {}): LabRun => {
     // Some starts share a group with the killed one, as a restarted worker does, and wait for its session to expire; most do not, to be quick.
     const group = `${topic}-${starts++ % 6 === 0 ? 0 : starts}`;
-    const args = ["ingest", "--topic", topic, "--table", target.tableUri, "--flush-latency", "200ms", "--group", group, ...kafka];
+    const args = [
+      "ingest",
+      "--topic",
+      topic,
+      "--table",
+      target.tableUri,
+      "--flush-latency",
+      "200ms",
+      "--group",
+      group,
+      ...kafka,
+    ];
     const run = startLab(args, { env: { ...target.env, ...env } });
     t.after(() => run.child.kill("SIGKILL"));
     return run;
@@ -87,7 +119,9 @@ export async function killRun(t: TestContext, target: KillTarget): Promise<Count
   const { status } = await producer.ended;
   assert.equal(status, 0, producer.stderr());
 
-  const last = await lab(["ingest", "--topic", topic, "--table", target.tableUri, "--once", ...kafka], { env: target.env });
+  const last = await lab(["ingest", "--topic", topic, "--table", target.tableUri, "--once", ...kafka], {
+    env: target.env,
+  });
   assert.equal(last.status, 0, last.stderr.slice(-2000));
   const counted = await assertLedger({ brokers, topic, tableUri: target.tableUri, ...pick(target) });
   assert.equal(counted.rows + counted.letters, MESSAGES);
@@ -98,5 +132,7 @@ const pick = ({ storageOptions }: KillTarget) => (storageOptions ? { storageOpti
 
 /** Names below a folder, for checks of what a killed process left. */
 export async function filesBelow(folder: string): Promise<string[]> {
-  return (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile()).map((entry) => entry.name);
+  return (await readdir(folder, { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map((entry) => entry.name);
 }

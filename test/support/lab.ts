@@ -67,7 +67,9 @@ export function startLab(args: readonly string[], options: LabOptions = {}): Lab
         };
         const timer = setTimeout(() => {
           wakers.delete(look);
-          reject(new Error(`lab ${args.join(" ")} did not print ${pattern} in ${deadlineMs} ms:\n${out}\n${err}`));
+          reject(
+            new Error(`lab ${args.join(" ")} did not print ${pattern} in ${deadlineMs} ms:\n${out}\n${err}`),
+          );
         }, deadlineMs);
         wakers.add(look);
         look();

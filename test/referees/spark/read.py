@@ -1,11 +1,13 @@
-"""Reads versions of a Delta table with Spark and prints one JSON line a version: schema, rows and the row count.
+"""Reads versions of a Delta table with Spark and prints one JSON line a version: its schema, and its rows as sorted lines of the
+given SQL expressions, separated by tabs, - for null.
 
-usage: JARS=dir read.py TABLE VERSION [VERSION ...]
+usage: JARS=dir read.py TABLE EXPRESSIONS_JSON VERSION [VERSION ...]
 """
 import glob, json, os, sys
 from pyspark.sql import SparkSession
 
-table, versions = sys.argv[1], [int(v) for v in sys.argv[2:]]
+table, expressions, versions = sys.argv[1], json.loads(sys.argv[2]), [int(v) for v in sys.argv[3:]]
+line = "concat_ws('\t', " + ", ".join(f"coalesce(cast({e} as string), '-')" for e in expressions) + ")"
 # Spark's own jars come with pyspark; of Maven's folder only what Delta adds is wanted.
 jars = [j for j in glob.glob(os.environ["JARS"] + "/*.jar") if os.path.basename(j).startswith(("delta-", "unitycatalog"))]
 conf = {
@@ -23,6 +25,6 @@ for key, value in conf.items():
 spark = builder.getOrCreate()
 for version in versions:
     frame = spark.read.format("delta").option("versionAsOf", version).load(table)
-    rows = sorted(frame.toJSON().collect())
+    rows = sorted(row[0] for row in frame.selectExpr(line).collect())
     print(json.dumps({"version": version, "schema": json.loads(frame.schema.json()), "rows": rows}))
 spark.stop()
