@@ -45,7 +45,7 @@ export type Container = {
  */
 export async function startContainer(options: ContainerOptions): Promise<Container> {
   const { name, signal, stopSeconds } = options;
-  await docker(["rm", "--force", name], signal);
+  await docker(["rm", "--force", "--volumes", name], signal);
   await requireFreePort(options.ports.outside, options.portHint);
   await requireImage(options);
   signal.throwIfAborted();
@@ -59,7 +59,7 @@ export async function startContainer(options: ContainerOptions): Promise<Contain
   const close = async () => {
     signal.removeEventListener("abort", onAbort);
     await keeper.stop();
-    await docker(["rm", "--force", name]);
+    await docker(["rm", "--force", "--volumes", name]);
   };
   const onAbort = () => void close();
   try {
@@ -96,7 +96,7 @@ export async function removeVolume(name: string, signal: AbortSignal): Promise<b
 
 /** Ends when the container does; ends the container when it is told to end. */
 const KEEPER = `
-trap 'docker stop --time "$2" "$1"; docker rm --force "$1"; exit 0' TERM
+trap 'docker stop --time "$2" "$1"; docker rm --force --volumes "$1"; exit 0' TERM
 until docker container inspect "$1"; do sleep 0.3 & wait $!; done
 docker wait "$1" & wait $!
 `;
