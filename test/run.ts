@@ -4,6 +4,7 @@
  *   npm test                    everything
  *   npm test -- delta query     files whose path contains one of the words
  *   npm test -- --unit          only tests that need no service
+ *   npm run test:spark          one of the suites that take longer to fetch than to run
  *
  * A program that is missing ends the run in CI; elsewhere the tests that need it are named and not run.
  */
@@ -13,17 +14,20 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
 import { silentLog } from "../core/log.ts";
 import { bringUpKafka } from "../services/kafka.ts";
 import { bringUpS3 } from "../services/s3.ts";
 import { chromiumPath } from "./support/chromium.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const words = process.argv.slice(2).filter((word) => !word.startsWith("--"));
-const isUnitOnly = process.argv.includes("--unit");
+const { values: flags, positionals: words } = parseArgs({
+  allowPositionals: true,
+  options: { unit: { type: "boolean", default: false }, suite: { type: "string" } },
+});
 
 /** Suites with scripts of their own: they need more than a fresh clone has. */
-const ELSEWHERE = /^test\/(compose|spark)\./;
+const SUITES = /^test\/(compose|spark)\./;
 
 /** What a kind of test needs besides Node. */
 const NEEDS: { kind: RegExp; programs: readonly string[] }[] = [
@@ -34,7 +38,8 @@ const NEEDS: { kind: RegExp; programs: readonly string[] }[] = [
 function testFiles(): string[] {
   return readdirSync(root, { recursive: true, encoding: "utf8" })
     .filter((path) => /\.(test|it|e2e)\.ts$/.test(path) && !/^(node_modules|dist|lab-data)\//.test(path))
-    .filter((path) => !ELSEWHERE.test(path) && (!isUnitOnly || path.endsWith(".test.ts")))
+    .filter((path) => SUITES.exec(path)?.[1] === flags.suite)
+    .filter((path) => !flags.unit || path.endsWith(".test.ts"))
     .filter((path) => words.length === 0 || words.some((word) => path.includes(word)))
     .sort((a, b) => rank(a) - rank(b) || a.localeCompare(b));
 }
