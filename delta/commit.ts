@@ -1,0 +1,75 @@
+/** The commit loop: put the next version; behind winners that do not contradict, try the one after. */
+
+import { randomUUID } from "node:crypto";
+import { LabError } from "../core/errors.ts";
+import { type RetryOptions, retry, sleep } from "../core/retry.ts";
+import type { Action } from "./actions.ts";
+import { checkRequest, commitActions } from "./commit-actions.ts";
+import { serializeCommit } from "./commit-file.ts";
+import { checkConflict, isolationOf } from "./conflict.ts";
+import { isOurs, putCommit } from "./put-commit.ts";
+import type { Store } from "./store/store.ts";
+import type { CommitRequest, CommitResult, Snapshot } from "./table.ts";
+
+/** What the loop needs of the table it commits to. */
+export type CommitTarget = {
+  store: Store;
+  /** The newest snapshot, at least of `version`. */
+  refreshed(version: number, signal: AbortSignal): Promise<Snapshot>;
+  actionsOf(version: number, signal: AbortSignal): Promise<Action[]>;
+  /** The snapshot of a version that was just committed with these actions; must not fail for want of the store. */
+  committed(version: number, actions: readonly Action[], signal: AbortSignal): Promise<Snapshot>;
+  outages: Omit<RetryOptions, "signal">;
+  maxAttempts: number;
+  now: () => number;
+  random: () => number;
+};
+
+/** See `Table.commit`. */
+export async function commitTo(
+  target: CommitTarget,
+  request: CommitRequest,
+  signal: AbortSignal,
+): Promise<CommitResult> {
+  const { store } = target;
+  const txnId = request.txnId ?? randomUUID();
+  const outages = { ...target.outages, signal };
+  const waitOut = <T>(work: () => Promise<T>) => retry(work, outages);
+  const read = request.readSnapshot;
+  const context = {
+    root: store.root,
+    protocol: read.protocol,
+    isolation: isolationOf(request, read.metadata),
+  };
+
+  let base = await waitOut(() => target.refreshed(read.version, signal));
+  let checked = read.version;
+  for (let attempt = 1; attempt <= target.maxAttempts; attempt++) {
+    for (let version = checked + 1; version <= base.version; version++) {
+      const winner = await waitOut(() => target.actionsOf(version, signal));
+      if (isOurs(winner, txnId)) {
+        const snapshot = await target.committed(version, winner, signal);
+        return { kind: "committed", version, snapshot, attempts: attempt };
+      }
+      const conflict = checkConflict(request, winner, context);
+      if (conflict) return { kind: "conflict", version, ...conflict };
+    }
+    checked = base.version;
+    checkRequest(request, base, store.root);
+
+    const version = base.version + 1;
+    const actions = commitActions(request, base, { nowMs: target.now(), txnId });
+    const outcome = await putCommit(store, { version, body: serializeCommit(actions), txnId }, outages);
+    if (outcome.kind === "ours") {
+      const snapshot = await target.committed(version, actions, signal);
+      return { kind: "committed", version, snapshot, attempts: attempt };
+    }
+    // Spread the losers: all of them would try the same version at the same time again.
+    await sleep(target.random() * Math.min(attempt, 20) * 5, signal);
+    base = await waitOut(() => target.refreshed(version, signal));
+    if (base.version < version)
+      throw new LabError("CORRUPT_LOG", `version ${version} was won by another writer and is not in the log`);
+  }
+  const message = `${target.maxAttempts} attempts were lost to other writers`;
+  return { kind: "conflict", version: base.version, reason: "attempts", message };
+}

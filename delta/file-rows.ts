@@ -1,0 +1,206 @@
+/**
+ * The files of a table's log as columns. Each row knows in which version it came and in which it was replaced, so that all
+ * snapshots between two rewrites share one set of columns, and a refresh only appends.
+ */
+
+import type { Add, PartitionValues, Remove } from "./actions.ts";
+import { fileKey } from "./file-key.ts";
+import { parseJson, stringifyJson } from "./json.ts";
+import { hashText, keyIndex } from "./key-index.ts";
+import { enlarged, stringColumn } from "./string-column.ts";
+
+/** A live file, with its statistics as text or as UTF-8. */
+export type LiveFile = Omit<Add, "stats"> & { stats?: string | Uint8Array };
+
+/** How a row changes the totals of the newest version. */
+export type Change = { files: number; bytes: number };
+
+export type FileRows = {
+  /** Rows there are, replaced ones included. */
+  readonly length: number;
+  /** The file is live from `version` on. Versions never fall from call to call. */
+  add(version: number, file: LiveFile): Change;
+  /** The file is a tombstone from `version` on. */
+  remove(version: number, tombstone: Remove): Change;
+  /** The live files of `version`, of partitions that `matches` takes. */
+  files(version: number, matches?: (values: PartitionValues) => boolean): Iterable<Add>;
+  tombstones(version: number): Iterable<Remove>;
+  /** Fresh rows with what counts in the newest version only, without tombstones of `expiredBeforeMs` and earlier. */
+  rewritten(expiredBeforeMs: number): FileRows;
+};
+
+const TOMBSTONE = 1;
+const DATA_CHANGE = 2;
+const EXTENDED = 4;
+const NO_PARTITION = -1;
+
+/** Empty rows of the table at `root` (which absolute paths of the log are compared with). */
+export function fileRows(root: string): FileRows {
+  let length = 0;
+  let since = new Float64Array(16);
+  let until = new Float64Array(16);
+  let sizes = new Float64Array(16);
+  let times = new Float64Array(16);
+  let flags = new Uint8Array(16);
+  let partitions = new Int32Array(16);
+  const paths = stringColumn();
+  const stats = stringColumn();
+  const extras = stringColumn();
+  const partitionNumbers = new Map<string, number>();
+  const partitionValues: PartitionValues[] = [];
+  const index = keyIndex();
+
+  const isTombstone = (row: number) => (flags[row]! & TOMBSTONE) !== 0;
+  const extraOf = (row: number): Extra => {
+    const text = extras.get(row);
+    return text === undefined ? {} : readExtra(text);
+  };
+  const keyOf = (row: number) => fileKey(root, paths.get(row)!, extraOf(row).deletionVector);
+  const partitionOf = (values: PartitionValues | undefined): number => {
+    if (values === undefined) return NO_PARTITION;
+    const text = JSON.stringify(values);
+    const known = partitionNumbers.get(text);
+    if (known !== undefined) return known;
+    partitionNumbers.set(text, partitionValues.length);
+    return partitionValues.push(values) - 1;
+  };
+
+  /** Ends the current row of the same file at `version` and appends the new one. */
+  const append = (
+    version: number,
+    file: LiveFile | Remove,
+    flag: number,
+    timeMs: number | undefined,
+  ): Change => {
+    const key = fileKey(root, file.path, file.deletionVector);
+    const hash = hashText(key);
+    const old = index.find(hash, (row) => keyOf(row) === key);
+    const wasLive = old !== undefined && !isTombstone(old);
+    if (old !== undefined) until[old] = version;
+    index.set(hash, old, length);
+
+    if (length === since.length) {
+      since = enlarged(since, Float64Array);
+      until = enlarged(until, Float64Array);
+      sizes = enlarged(sizes, Float64Array);
+      times = enlarged(times, Float64Array);
+      flags = enlarged(flags, Uint8Array);
+      partitions = enlarged(partitions, Int32Array);
+    }
+    since[length] = version;
+    until[length] = Number.POSITIVE_INFINITY;
+    sizes[length] = file.size ?? Number.NaN;
+    times[length] = timeMs ?? Number.NaN;
+    flags[length] = flag | (file.dataChange ? DATA_CHANGE : 0);
+    partitions[length] = partitionOf(file.partitionValues);
+    paths.push(file.path);
+    extras.push(writeExtra(file));
+    const isLive = (flag & TOMBSTONE) === 0;
+    const given = isLive ? (file as LiveFile).stats : undefined;
+    if (typeof given === "object") stats.pushBytes(given);
+    else stats.push(given);
+    length++;
+    return {
+      files: (isLive ? 1 : 0) - (wasLive ? 1 : 0),
+      bytes: (isLive ? file.size! : 0) - (wasLive ? sizes[old]! : 0),
+    };
+  };
+
+  const isCurrent = (row: number, version: number) => since[row]! <= version && version < until[row]!;
+  const addAt = (row: number): Add => {
+    const text = stats.get(row);
+    return {
+      path: paths.get(row)!,
+      partitionValues: partitionValues[partitions[row]!]!,
+      size: sizes[row]!,
+      modificationTime: times[row]!,
+      dataChange: (flags[row]! & DATA_CHANGE) !== 0,
+      ...(text === undefined ? {} : { stats: text }),
+      ...extraOf(row),
+    };
+  };
+  const removeAt = (row: number): Remove => ({
+    path: paths.get(row)!,
+    dataChange: (flags[row]! & DATA_CHANGE) !== 0,
+    ...(Number.isNaN(times[row]!) ? {} : { deletionTimestamp: times[row]! }),
+    ...((flags[row]! & EXTENDED) !== 0 ? { extendedFileMetadata: true } : {}),
+    ...(partitions[row] === NO_PARTITION ? {} : { partitionValues: partitionValues[partitions[row]!]! }),
+    ...(Number.isNaN(sizes[row]!) ? {} : { size: sizes[row]! }),
+    ...extraOf(row),
+  });
+
+  return {
+    get length() {
+      return length;
+    },
+    add: (version, file) => append(version, file, 0, file.modificationTime),
+    remove: (version, tombstone) =>
+      append(
+        version,
+        tombstone,
+        TOMBSTONE | (tombstone.extendedFileMetadata ? EXTENDED : 0),
+        tombstone.deletionTimestamp,
+      ),
+    *files(version, matches) {
+      const chosen = new Map<number, boolean>();
+      const isChosen = (partition: number) => {
+        if (!matches) return true;
+        const known = chosen.get(partition);
+        if (known !== undefined) return known;
+        const answer = matches(partitionValues[partition]!);
+        chosen.set(partition, answer);
+        return answer;
+      };
+      const end = length;
+      for (let row = 0; row < end; row++) {
+        if (isCurrent(row, version) && !isTombstone(row) && isChosen(partitions[row]!)) yield addAt(row);
+      }
+    },
+    *tombstones(version) {
+      const end = length;
+      for (let row = 0; row < end; row++)
+        if (isCurrent(row, version) && isTombstone(row)) yield removeAt(row);
+    },
+    rewritten(expiredBeforeMs) {
+      const fresh = fileRows(root);
+      for (let row = 0; row < length; row++) {
+        if (until[row] !== Number.POSITIVE_INFINITY) continue;
+        if (!isTombstone(row)) fresh.add(since[row]!, addAt(row));
+        else if (!((times[row] || 0) <= expiredBeforeMs)) fresh.remove(since[row]!, removeAt(row));
+      }
+      return fresh;
+    },
+  };
+}
+
+/** Fields that most files lack, kept as JSON. */
+type Extra = Pick<
+  Add,
+  "tags" | "deletionVector" | "baseRowId" | "defaultRowCommitVersion" | "clusteringProvider"
+>;
+
+function writeExtra(file: LiveFile | Remove): string | undefined {
+  const { tags, clusteringProvider } = file as LiveFile;
+  const { deletionVector, baseRowId, defaultRowCommitVersion } = file;
+  const extra = { tags, deletionVector, baseRowId, defaultRowCommitVersion, clusteringProvider };
+  return Object.values(extra).some((value) => value !== undefined) ? stringifyJson(extra) : undefined;
+}
+
+function readExtra(text: string): Extra {
+  const extra = parseJson(text) as Extra;
+  return {
+    ...extra,
+    ...(extra.baseRowId === undefined ? {} : { baseRowId: BigInt(extra.baseRowId) }),
+    ...(extra.defaultRowCommitVersion === undefined
+      ? {}
+      : { defaultRowCommitVersion: BigInt(extra.defaultRowCommitVersion) }),
+    ...(extra.deletionVector === undefined
+      ? {}
+      : {
+          deletionVector: {
+            ...extra.deletionVector,
+            cardinality: BigInt(extra.deletionVector.cardinality),
+          },
+        }),
+  };
+}

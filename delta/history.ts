@@ -1,0 +1,82 @@
+/** What each commit did, newest first, from the commit files that are still there. */
+
+import type { Action, Add, CommitInfo } from "./actions.ts";
+import { readCommits } from "./load.ts";
+import { listLog } from "./log-list.ts";
+import type { Store } from "./store/store.ts";
+import type { HistoryEntry } from "./table.ts";
+import { fileTimes } from "./time-travel.ts";
+
+/** Commits read at once: newest first means in chunks from the end. */
+const CHUNK = 32;
+
+/** See `Table.history`. */
+export async function* readHistory(
+  store: Store,
+  options: { after?: number; limit?: number; signal: AbortSignal },
+): AsyncGenerator<HistoryEntry> {
+  const { after = -1, limit = Number.POSITIVE_INFINITY, signal } = options;
+  const { commits } = await listLog(store, 0, signal);
+  const times = new Map(fileTimes(commits).map(({ version, timestampMs }) => [version, timestampMs]));
+  const wanted = commits
+    .filter(({ version }) => version > after)
+    .slice(-Math.min(limit, commits.length) || commits.length);
+  for (let end = wanted.length; end > 0; end -= CHUNK) {
+    const entries: HistoryEntry[] = [];
+    for await (const { version, actions } of readCommits(
+      store,
+      wanted.slice(Math.max(0, end - CHUNK), end),
+      signal,
+    )) {
+      entries.push(historyEntry(version, actions, times.get(version)!));
+    }
+    yield* entries.reverse();
+  }
+}
+
+/** One commit's line of history; `fileTimeMs` counts where the commit has no time of its own that is binding. */
+export function historyEntry(version: number, actions: readonly Action[], fileTimeMs: number): HistoryEntry {
+  const info = actions.find((action) => "commitInfo" in action)?.commitInfo;
+  const adds = actions.flatMap((action) => ("add" in action ? [action.add] : []));
+  const removes = actions.flatMap((action) => ("remove" in action ? [action.remove] : []));
+  const dataAdds = adds.filter((add) => add.dataChange);
+  const hasDataRemoves = removes.some((remove) => remove.dataChange);
+  return {
+    version,
+    timestampMs: info?.inCommitTimestamp === undefined ? fileTimeMs : Number(info.inCommitTimestamp),
+    operation: info?.operation ?? "UNKNOWN",
+    rowsAdded: sumRows(dataAdds),
+    rowsRemoved: hasDataRemoves ? metric(info, REMOVED_METRICS) : 0n,
+    filesAdded: adds.length,
+    filesRemoved: removes.length,
+    commitInfo: info,
+  };
+}
+
+/** The metrics by which engines tell how many rows a commit took out. */
+const REMOVED_METRICS = ["numDeletedRows", "num_deleted_rows", "numRemovedRows"];
+
+function metric(info: CommitInfo | undefined, names: readonly string[]): bigint | undefined {
+  for (const name of names) {
+    const value = info?.operationMetrics?.[name];
+    if (/^\d+$/.test(String(value))) return BigInt(String(value));
+  }
+  return undefined;
+}
+
+/** Rows of all files; undefined as soon as one does not say. */
+function sumRows(adds: readonly Add[]): bigint | undefined {
+  let total = 0n;
+  for (const add of adds) {
+    const rows = numRecords(add.stats);
+    if (rows === undefined) return undefined;
+    total += rows - (add.deletionVector?.cardinality ?? 0n);
+  }
+  return total;
+}
+
+/** `numRecords` of a statistics string; undefined where it has none. */
+export function numRecords(stats: string | undefined): bigint | undefined {
+  const digits = stats === undefined ? null : /"numRecords"\s*:\s*(\d+)/.exec(stats);
+  return digits ? BigInt(digits[1]!) : undefined;
+}

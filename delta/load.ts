@@ -1,0 +1,206 @@
+/** Loads a version of a table: the newest checkpoint that helps, then the commits after it. */
+
+import { isLabError, LabError } from "../core/errors.ts";
+import type { Action } from "./actions.ts";
+import { readCheckpoint } from "./checkpoint-read.ts";
+import { parseCommit } from "./commit-file.ts";
+import { readHint } from "./last-checkpoint.ts";
+import {
+  type CheckpointFiles,
+  type LogListing,
+  listLog,
+  newestVersion,
+  type Segment,
+  segmentsTo,
+} from "./log-list.ts";
+import { commitPath, SIDECAR_FOLDER } from "./log-names.ts";
+import { applyCommit, commitTime, emptyState, type LogState } from "./log-state.ts";
+import type { Store, StoredObject } from "./store/store.ts";
+
+/** Commits fetched at once while replaying. */
+const FETCH_AHEAD = 8;
+
+export type Loaded = {
+  state: LogState;
+  /** The checkpoint the state was built on: its version and bytes. */
+  checkpoint: { version: number; sizeInBytes: number; numFiles: number } | undefined;
+};
+
+/**
+ * The state at `target`, or the newest one. `_last_checkpoint` is tried first and never trusted; a checkpoint that cannot be read gives
+ * way to an older one where the commits are still there. NOT_A_TABLE, VERSION_NOT_FOUND, CORRUPT_LOG.
+ */
+export async function loadState(
+  store: Store,
+  target: number | undefined,
+  signal: AbortSignal,
+): Promise<Loaded> {
+  try {
+    return await replay(store, await waysTo(store, target, signal), signal);
+  } catch (error) {
+    if (!isLabError(error, "OBJECT_MISSING", "CORRUPT_LOG")) throw error;
+  }
+  // What was listed may have been cleaned up since, or the hint led to something damaged: once more from a full listing.
+  try {
+    return await replay(store, await allWaysTo(store, target, signal), signal);
+  } catch (error) {
+    if (!isLabError(error, "OBJECT_MISSING")) throw error;
+    throw new LabError("CORRUPT_LOG", `the log lost a file while it was read: ${error.message}`, {
+      cause: error,
+    });
+  }
+}
+
+async function waysTo(store: Store, target: number | undefined, signal: AbortSignal): Promise<Segment[]> {
+  const hint = await readHint(store, signal);
+  if (hint && (target === undefined || hint.version <= target)) {
+    const near = await listLog(store, hint.version, signal);
+    const segments = reachesBeyond(near, hint.version) ? segmentsTo(near, target) : [];
+    if (segments.length > 0) return segments;
+  }
+  return allWaysTo(store, target, signal);
+}
+
+async function allWaysTo(store: Store, target: number | undefined, signal: AbortSignal): Promise<Segment[]> {
+  const listing = await listLog(store, 0, signal);
+  const segments = segmentsTo(listing, target);
+  if (segments.length === 0) throw unreachable(store, listing, target);
+  return segments;
+}
+
+/** A stale hint may point beyond the end of a table that was made anew. */
+function reachesBeyond(listing: LogListing, version: number): boolean {
+  return (newestVersion(listing) ?? -1) >= version;
+}
+
+function unreachable(store: Store, listing: LogListing, target: number | undefined): LabError {
+  const newest = newestVersion(listing);
+  if (newest === undefined)
+    return new LabError("NOT_A_TABLE", `${store.root} holds no Delta table`, {
+      hint: "check the path; a table is a folder with a _delta_log in it",
+      details: { root: store.root },
+    });
+  const oldest = listing.checkpoints.at(-1)?.version;
+  const isCleaned = listing.commits[0]?.version !== 0 && oldest !== undefined;
+  if (target !== undefined && isCleaned && target < oldest)
+    return new LabError("VERSION_NOT_FOUND", `version ${target} is no longer in the log of ${store.root}`, {
+      hint: `the oldest version that can be read is ${oldest}`,
+      details: { version: target, oldest },
+    });
+  return new LabError("CORRUPT_LOG", `commits are missing from the log of ${store.root}`, {
+    hint: "neither a checkpoint nor version 0 leads to the version without a gap",
+    details: { root: store.root, missing: firstGap(listing) },
+  });
+}
+
+function firstGap(listing: LogListing): number {
+  const versions = new Set(listing.commits.map((commit) => commit.version));
+  let version = 0;
+  while (versions.has(version)) version++;
+  return version;
+}
+
+/** Replays the first of the ways whose checkpoint can be read. */
+async function replay(store: Store, segments: readonly Segment[], signal: AbortSignal): Promise<Loaded> {
+  const { base, segment } = await firstReadable(store, segments, signal);
+  let state = base;
+  for await (const commit of readCommits(store, segment.commits, signal)) state = applyCommit(state, commit);
+  if (!state.protocol || !state.metadata)
+    throw new LabError("CORRUPT_LOG", `the log has no ${state.protocol ? "metaData" : "protocol"} action`, {
+      details: { root: store.root, version: segment.version },
+    });
+  const { checkpoint } = segment;
+  const sizeInBytes = checkpoint?.files.reduce((sum, file) => sum + file.size, 0) ?? 0;
+  return {
+    state: { ...state, rowsWhenFresh: state.rows.length },
+    checkpoint: checkpoint && { version: checkpoint.version, sizeInBytes, numFiles: base.numFiles },
+  };
+}
+
+async function firstReadable(
+  store: Store,
+  segments: readonly Segment[],
+  signal: AbortSignal,
+): Promise<{ base: LogState; segment: Segment }> {
+  let failure: unknown;
+  for (const segment of segments) {
+    const { checkpoint } = segment;
+    if (!checkpoint) return { base: emptyState(store.root), segment };
+    try {
+      return { base: await fromCheckpoint(store, checkpoint, segment, signal), segment };
+    } catch (error) {
+      if (!isLabError(error, "CORRUPT_LOG", "OBJECT_MISSING")) throw error;
+      failure ??= error;
+    }
+  }
+  throw failure;
+}
+
+async function fromCheckpoint(
+  store: Store,
+  checkpoint: CheckpointFiles,
+  segment: Segment,
+  signal: AbortSignal,
+): Promise<LogState> {
+  const { version } = checkpoint;
+  const empty = emptyState(store.root);
+  const actions: Action[] = [];
+  let [numFiles, sizeBytes] = [0, 0];
+  const pending = checkpoint.files.map((file) => file.path);
+  for (let path = pending.shift(); path !== undefined; path = pending.shift()) {
+    for await (const rows of readCheckpoint(await store.get(path, signal), path)) {
+      signal.throwIfAborted();
+      for (const row of rows) {
+        if ("sidecar" in row) pending.push(`${SIDECAR_FOLDER}${row.sidecar.split("/").at(-1)}`);
+        else if ("add" in row || "remove" in row) {
+          const change =
+            "add" in row ? empty.rows.add(version, row.add) : empty.rows.remove(version, row.remove);
+          numFiles += change.files;
+          sizeBytes += change.bytes;
+        } else actions.push(row);
+      }
+    }
+  }
+  const { modifiedMs } = segment.checkpointCommit ?? checkpoint.files[0]!;
+  const state = applyCommit(empty, { version, actions, modifiedMs: Math.floor(modifiedMs) });
+  const needsTime = segment.commits.length === 0 && segment.checkpointCommit !== undefined;
+  const timestampMs = needsTime ? await commitFileTime(store, state, signal) : state.timestampMs;
+  return { ...state, numFiles, sizeBytes, timestampMs };
+}
+
+/** The time of the commit that a checkpoint stands for: its file is read where in-commit timestamps ask for it. */
+async function commitFileTime(store: Store, state: LogState, signal: AbortSignal): Promise<number> {
+  if (state.metadata?.configuration["delta.enableInCommitTimestamps"] !== "true") return state.timestampMs;
+  const path = commitPath(state.version);
+  try {
+    const actions = parseCommit(await store.get(path, signal), path);
+    return commitTime(
+      state.metadata,
+      actions.find((action) => "commitInfo" in action)?.commitInfo,
+      state.timestampMs,
+    );
+  } catch (error) {
+    if (isLabError(error, "OBJECT_MISSING")) return state.timestampMs;
+    throw error;
+  }
+}
+
+/** Reads commit files in order, some ahead of the one that is asked for. */
+export async function* readCommits(
+  store: Store,
+  commits: readonly { version: number; object: StoredObject }[],
+  signal: AbortSignal,
+): AsyncGenerator<{ version: number; actions: Action[]; modifiedMs: number }> {
+  const ahead: Promise<Action[]>[] = [];
+  let next = 0;
+  for (const { version, object } of commits) {
+    while (next < commits.length && ahead.length < FETCH_AHEAD) {
+      const { path } = commits[next++]!.object;
+      const read = store.get(path, signal).then((bytes) => parseCommit(bytes, path));
+      // A failure is seen when its turn comes; until then it must not count as unhandled.
+      read.catch(() => {});
+      ahead.push(read);
+    }
+    yield { version, actions: await ahead.shift()!, modifiedMs: Math.floor(object.modifiedMs) };
+  }
+}

@@ -1,0 +1,196 @@
+/** Opens a table: its newest version is read once and then followed. */
+
+import { isLabError, LabError } from "../core/errors.ts";
+import type { RetryOptions } from "../core/retry.ts";
+import type { Action } from "./actions.ts";
+import { type CheckpointMark, checkpointIfDue, writeCheckpoint } from "./checkpoint.ts";
+import { commitTo } from "./commit.ts";
+import { parseCommit } from "./commit-file.ts";
+import { readHistory } from "./history.ts";
+import { type Loaded, loadState, readCommits } from "./load.ts";
+import { listLog } from "./log-list.ts";
+import { commitPath } from "./log-names.ts";
+import { applyCommit, type LogState, trimmed } from "./log-state.ts";
+import { snapshotOf } from "./snapshot.ts";
+import type { Store } from "./store/store.ts";
+import type { Snapshot, Table } from "./table.ts";
+import { versionAt } from "./time-travel.ts";
+
+export type TableOptions = {
+  now?: () => number;
+  /** Number in [0, 1), for the pauses between attempts. */
+  random?: () => number;
+  /** How outages of the store are waited out while committing; default: for ever, with growing pauses. */
+  outages?: Omit<RetryOptions, "signal">;
+  /** Attempts of one commit behind winners that do not contradict. */
+  maxAttempts?: number;
+  /** Called between a checkpoint's file and the hint that points at it. */
+  onStep?: (step: "in-checkpoint") => void;
+};
+
+/** Snapshots kept for being asked again: of versions just passed. They share their rows with the newest one. */
+const RECENT = 16;
+
+/** NOT_A_TABLE where there is none; UNSUPPORTED_FEATURE, CORRUPT_LOG. The caller keeps and closes the store. */
+export async function openTable(
+  store: Store,
+  signal: AbortSignal,
+  options: TableOptions = {},
+): Promise<Table> {
+  const now = options.now ?? Date.now;
+  const random = options.random ?? Math.random;
+  const loaded = await loadState(store, undefined, signal);
+  let tip: LogState = loaded.state;
+  let mark = markOf(loaded);
+  let newest: Snapshot = snapshotOf(tip);
+  const recent = new Map<number, Snapshot>([[newest.version, newest]]);
+  const exclusive = mutex();
+  const checkpointOptions = { now, ...(options.onStep ? { onStep: options.onStep } : {}) };
+
+  /** Moves the tip on by one commit; `newest` follows as far as this reader may read. */
+  const advance = (commit: { version: number; actions: readonly Action[]; modifiedMs: number }) => {
+    tip = applyCommit(tip, commit);
+    const rows = tip.rows;
+    tip = trimmed(tip, now());
+    // Older snapshots hold on to the rows they were made with.
+    if (tip.rows !== rows) recent.clear();
+    keep(snapshotOf(tip, newest));
+  };
+  const keep = (snapshot: Snapshot) => {
+    newest = snapshot;
+    recent.set(snapshot.version, snapshot);
+    for (const version of recent.keys()) {
+      if (recent.size <= RECENT) break;
+      recent.delete(version);
+    }
+  };
+  const reload = async (waiting: AbortSignal) => {
+    const fresh = await loadState(store, undefined, waiting);
+    tip = fresh.state;
+    mark = markOf(fresh);
+    recent.clear();
+    keep(snapshotOf(tip));
+  };
+  const refresh = async (waiting: AbortSignal) => {
+    const listing = await listLog(store, tip.version + 1, waiting);
+    const fresh = listing.commits.filter((commit) => commit.version > tip.version);
+    const isContiguous = fresh.every((commit, at) => commit.version === tip.version + 1 + at);
+    const beyond = (listing.checkpoints[0]?.version ?? -1) > (fresh.at(-1)?.version ?? tip.version);
+    // The commits in between were cleaned up while nobody looked.
+    if (!isContiguous || beyond) return reload(waiting);
+    for await (const commit of readCommits(store, fresh, waiting)) advance(commit);
+    if (newest.version !== tip.version) keep(snapshotOf(tip, newest));
+  };
+
+  const table: Table = {
+    store,
+    async latest(waiting) {
+      await exclusive(() => refresh(waiting), waiting);
+      return newest;
+    },
+    async at(point, waiting) {
+      const latest = await table.latest(waiting);
+      const version =
+        "version" in point ? point.version : await versionAt(store, latest, point.timestampMs, waiting);
+      if (!Number.isSafeInteger(version) || version < 0 || version > latest.version)
+        throw new LabError(
+          "VERSION_NOT_FOUND",
+          `version ${version} does not exist; the newest is ${latest.version}`,
+          {
+            details: { version, newest: latest.version },
+          },
+        );
+      return recent.get(version) ?? readVersion(store, version, waiting);
+    },
+    history: (asked) => readHistory(store, asked),
+    async commitActions(version, waiting) {
+      const path = commitPath(version);
+      try {
+        return parseCommit(await store.get(path, waiting), path);
+      } catch (cause) {
+        if (!isLabError(cause, "OBJECT_MISSING")) throw cause;
+        throw new LabError("VERSION_NOT_FOUND", `the commit file of version ${version} is not there`, {
+          hint: "the version does not exist, or its commit file was cleaned up",
+          details: { version },
+          cause,
+        });
+      }
+    },
+    commit: (request, waiting) =>
+      commitTo(
+        {
+          store,
+          now,
+          random,
+          outages: options.outages ?? {},
+          maxAttempts: options.maxAttempts ?? 200,
+          actionsOf: (version) => table.commitActions(version, waiting),
+          refreshed: async (version) => (newest.version >= version ? newest : table.latest(waiting)),
+          committed: (version, actions) =>
+            exclusive(async () => {
+              if (tip.version === version - 1) {
+                advance({ version, actions, modifiedMs: await fileTime(store, version, now, waiting) });
+              }
+              return recent.get(version) ?? readVersion(store, version, waiting);
+            }),
+        },
+        request,
+        waiting,
+      ),
+    async maintain(snapshot, waiting) {
+      const done = await checkpointIfDue(store, snapshot, mark, tip.bytesWritten, checkpointOptions, waiting);
+      mark = done.mark;
+      return done.isWritten;
+    },
+    async checkpoint(snapshot, waiting) {
+      const { bytesWritten } = tip;
+      mark = { ...(await writeCheckpoint(store, snapshot, checkpointOptions, waiting)), bytesWritten };
+    },
+  };
+  return table;
+}
+
+/**
+ * One version, without following the table: works for an old version whose successors cannot be read here.
+ * VERSION_NOT_FOUND, NOT_A_TABLE, UNSUPPORTED_FEATURE, CORRUPT_LOG.
+ */
+export async function readVersion(store: Store, version: number, signal: AbortSignal): Promise<Snapshot> {
+  return snapshotOf((await loadState(store, version, signal)).state);
+}
+
+function markOf({ checkpoint }: Loaded): CheckpointMark {
+  return { version: 0, sizeInBytes: 0, numFiles: 0, ...checkpoint, bytesWritten: 0 };
+}
+
+/** The time of a commit file that was just written; the clock's where the store cannot say. */
+async function fileTime(
+  store: Store,
+  version: number,
+  now: () => number,
+  signal: AbortSignal,
+): Promise<number> {
+  const path = commitPath(version);
+  try {
+    for await (const object of store.list(path, { signal }))
+      if (object.path === path) return Math.floor(object.modifiedMs);
+  } catch (error) {
+    if (!isLabError(error) && !signal.aborted) throw error;
+  }
+  return now();
+}
+
+/** Runs work one at a time, in the order asked. A caller whose signal aborts stops waiting for its turn. */
+function mutex(): <T>(work: () => Promise<T>, signal?: AbortSignal) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return <T>(work: () => Promise<T>, signal?: AbortSignal) =>
+    new Promise<T>((resolve, reject) => {
+      const onAbort = () => reject(signal?.reason);
+      signal?.addEventListener("abort", onAbort, { once: true });
+      const mine = last.then(() => {
+        signal?.throwIfAborted();
+        return work();
+      });
+      last = mine.catch(() => {});
+      mine.then(resolve, reject).finally(() => signal?.removeEventListener("abort", onAbort));
+    });
+}
