@@ -1,0 +1,134 @@
+/** Messages of format `json` as something DuckDB can read row by row: checked, rewritten where needed, schema evolved. */
+
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { mergeSchemas } from "../delta/schema-merge.ts";
+import type { StructType } from "../delta/types.ts";
+import type { BadRecord, EncodePlan } from "./encoder.ts";
+import { inferAdditions, inferStruct, nothingObserved, observe } from "./infer.ts";
+import { quoteName, quoteText } from "./instance.ts";
+import { compileJsonCheck, type JsonCheck, UNSURE } from "./json-check.ts";
+import { fitMessage, parseMessage } from "./json-exact.ts";
+import { checkMessages, writeFeed } from "./json-feed.ts";
+import { KAFKA_FIELD, withoutKafka } from "./kafka-column.ts";
+import type { RawBatch } from "./raw-batch.ts";
+import { literalPath } from "./scan.ts";
+import { sqlType } from "./sql-types.ts";
+
+/** Rows in the making: what `from` yields, in the order of `places`, beside the table `origins`. */
+export type Source = {
+  /** The plan's schema, or what it became. */
+  schema: StructType;
+  /** Indexes of the batch that are rows. */
+  places: Uint32Array;
+  bad: BadRecord[];
+  /** FROM clause; the origin of each row is `origin`. */
+  from: string;
+  /** A column of the schema as SQL over `from`. */
+  column(name: string): string;
+};
+
+export type JsonSource = {
+  /** Writes the feed for a batch. It stands until the next call. */
+  read(
+    batch: RawBatch,
+    plan: Pick<EncodePlan, "schema" | "onUnknownField">,
+    signal: AbortSignal,
+  ): Promise<Source>;
+  /** The schema of the batch's messages; null when none parses. */
+  infer(batch: RawBatch, signal: AbortSignal): Promise<StructType | null>;
+};
+
+/** Messages looked at before other work of the process gets its turn: parsing one is slow. */
+const TURN = 512;
+/** DuckDB's reader takes twice this per thread as a buffer. */
+const LEAST_OBJECT_SIZE = 1 << 20;
+const KEPT_CHECKS = 16;
+
+/** `file` is written anew for each batch. */
+export function createJsonSource(file: string): JsonSource {
+  /** Kept from batch to batch: a check gets fast by use. */
+  const checks = new Map<string, JsonCheck>();
+
+  function checkFor(schema: StructType, ignoreUnknown: boolean): JsonCheck {
+    const key = JSON.stringify([schema, ignoreUnknown]);
+    let check = checks.get(key);
+    if (check === undefined) {
+      if (checks.size >= KEPT_CHECKS) checks.clear();
+      check = compileJsonCheck(schema, { ignoreUnknown });
+      checks.set(key, check);
+    }
+    return check;
+  }
+
+  return {
+    async read(batch, plan, signal) {
+      const ignoreUnknown = plan.onUnknownField === "ignore";
+      let schema = plan.schema;
+      let verdicts = await checkMessages(batch, checkFor(withoutKafka(schema), ignoreUnknown), signal);
+      if (plan.onUnknownField === "add") {
+        schema = await evolve(batch, schema, verdicts, signal);
+        if (schema !== plan.schema)
+          verdicts = await checkMessages(batch, checkFor(withoutKafka(schema), false), signal);
+      }
+      const ofMessages = withoutKafka(schema);
+      const feed = await writeFeed({ file, batch, verdicts, schema: ofMessages, ignoreUnknown, signal });
+      return {
+        schema,
+        places: feed.places,
+        bad: feed.bad,
+        from: `${readFeed(file, ofMessages, feed.longestLine)} AS message POSITIONAL JOIN origins AS origin`,
+        column: (name) => `message.${quoteName(name)}`,
+      };
+    },
+    async infer(batch, signal) {
+      const seen = nothingObserved();
+      for (let i = 0; i < batch.length; i++) {
+        const parsed = parseMessage(batch.value(i));
+        if (parsed.kind === "object") observe(seen, parsed.object);
+        if (i % TURN === TURN - 1) await nextTurn();
+        signal.throwIfAborted();
+      }
+      return inferStruct(seen);
+    },
+  };
+}
+
+/** The schema with the fields that messages hold and it lacks; only of messages that are rows otherwise. The same object where nothing is new. */
+async function evolve(
+  batch: RawBatch,
+  schema: StructType,
+  verdicts: Uint8Array,
+  signal: AbortSignal,
+): Promise<StructType> {
+  const known = withoutKafka(schema);
+  const seen = nothingObserved();
+  for (let i = 0; i < batch.length; i++) {
+    if (verdicts[i] !== UNSURE) continue;
+    const parsed = parseMessage(batch.value(i));
+    if (parsed.kind === "object") {
+      const fitted = fitMessage(parsed.object, known, { ignoreUnknown: true });
+      if (fitted.kind === "row" && fitted.hasUnknown) observe(seen, parsed.object);
+    }
+    if (i % TURN === TURN - 1) await nextTurn();
+    signal.throwIfAborted();
+  }
+  const additions = inferAdditions(known, seen);
+  if (additions === null) return schema;
+  const merged = mergeSchemas(known, additions);
+  const kafka = schema.fields.filter((field) => field.name === KAFKA_FIELD.name);
+  return { type: "struct", fields: [...merged.fields, ...kafka] };
+}
+
+/**
+ * The feed as a relation. What it cannot convert fails the statement: errors are not ignored, for that would make them NULL. A file without
+ * columns is no relation, so one that no message has is asked for.
+ */
+function readFeed(file: string, schema: StructType, longestLine: number): string {
+  const columns = schema.fields
+    .filter((field) => field.type !== "void")
+    .map((field) => `${quoteName(field.name)}: ${quoteText(sqlType(field.type))}`);
+  if (columns.length === 0) columns.push(`"lab nothing": 'VARCHAR'`);
+  const size = Math.max(longestLine + 1, LEAST_OBJECT_SIZE);
+  return `read_json(${quoteText(literalPath(file))}, columns = {${columns.join(", ")}}, format = 'newline_delimited',
+    records = true, compression = 'uncompressed', maximum_object_size = ${size})`;
+}
