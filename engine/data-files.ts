@@ -6,7 +6,7 @@ import type { Add } from "../delta/actions.ts";
 import { canonicalPath, storePath } from "../delta/path.ts";
 import type { Store } from "../delta/store/store.ts";
 import { type FileCache, missing } from "./file-cache.ts";
-import { type DataFiles, literalPath } from "./scan.ts";
+import type { DataFiles } from "./scan.ts";
 
 /** Finds the files of `adds`. DATA_FILE_MISSING on a remote store; on a local one a missing file shows at the scan. */
 export async function locateFiles(
@@ -18,7 +18,7 @@ export async function locateFiles(
   const all = [...adds];
   if (store.localPath !== undefined) {
     const paths = all.map((add) => localPath(store, add));
-    const files = all.map((add, index) => ({ add, path: literalPath(paths[index]!) }));
+    const files = all.map((add, index) => ({ add, file: paths[index]! }));
     return { files, explain: (error) => explainMissing(store, all, paths, error), close: async () => {} };
   }
   if (cache === undefined) {
@@ -32,7 +32,7 @@ export async function locateFiles(
     modificationTime,
   }));
   const lease = await cache.lease(store, remote, signal);
-  const files = all.map((add, index) => ({ add, path: literalPath(lease.paths[index]!) }));
+  const files = all.map((add, index) => ({ add, file: lease.paths[index]! }));
   return { files, explain: async (error) => error, close: lease.close };
 }
 

@@ -4,6 +4,7 @@ import {
   type DuckDBArrayType,
   type DuckDBArrayValue,
   type DuckDBBlobValue,
+  type DuckDBConnection,
   type DuckDBDateValue,
   type DuckDBDecimalType,
   type DuckDBDecimalValue,
@@ -11,6 +12,7 @@ import {
   type DuckDBListValue,
   type DuckDBMapType,
   type DuckDBMapValue,
+  type DuckDBResult,
   type DuckDBStructType,
   type DuckDBStructValue,
   type DuckDBTimestampMillisecondsValue,
@@ -20,7 +22,9 @@ import {
   type DuckDBType,
   DuckDBTypeId,
   type DuckDBValue,
+  StatementType,
 } from "@duckdb/node-api";
+import { LabError } from "../core/errors.ts";
 import type { Engine } from "./instance.ts";
 
 /** What a column holds, and with it which form its values have. */
@@ -53,9 +57,15 @@ export type Result = {
 
 /**
  * Runs one statement and hands its rows on as they come. The engine has one connection: read the result to its end, or drop it,
- * before the next statement. An abort of `signal` interrupts the statement and rejects with the signal's reason.
+ * before the next statement. An abort of `signal` interrupts the statement and rejects with the signal's reason. `selectOnly` refuses
+ * whatever is not exactly one SELECT.
  */
-export async function stream(engine: Engine, sql: string, signal: AbortSignal): Promise<Result> {
+export async function stream(
+  engine: Engine,
+  sql: string,
+  signal: AbortSignal,
+  options: { selectOnly?: boolean } = {},
+): Promise<Result> {
   const { connection } = engine;
   const interrupt = () => connection.interrupt();
   async function guarded<T>(work: () => Promise<T>): Promise<T> {
@@ -70,7 +80,9 @@ export async function stream(engine: Engine, sql: string, signal: AbortSignal): 
       signal.removeEventListener("abort", interrupt);
     }
   }
-  const result = await guarded(() => connection.stream(sql));
+  const result = await guarded(() =>
+    options.selectOnly ? streamSelect(connection, sql) : connection.stream(sql),
+  );
   const readers = result.columnTypes().map(readerOf);
   async function* chunks(): AsyncIterable<Value[][]> {
     for (;;) {
@@ -86,6 +98,15 @@ export async function stream(engine: Engine, sql: string, signal: AbortSignal): 
     type: valueType(result.columnType(index)),
   }));
   return { columns, chunks: chunks() };
+}
+
+async function streamSelect(connection: DuckDBConnection, sql: string): Promise<DuckDBResult> {
+  const statements = await connection.extractStatements(sql);
+  const prepared = statements.count === 1 ? await statements.prepare(0) : undefined;
+  if (prepared?.statementType !== StatementType.SELECT) {
+    throw new LabError("SQL_REFUSED", "only one SELECT can be run here");
+  }
+  return prepared.stream();
 }
 
 function valueType(type: DuckDBType): ValueType {

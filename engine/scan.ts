@@ -7,8 +7,8 @@ import type { StructField } from "../delta/types.ts";
 import { type Engine, quoteName, quoteText, textList } from "./instance.ts";
 import { sqlType } from "./sql-types.ts";
 
-/** A live file and where DuckDB finds its bytes: a local path that means itself, not a pattern (`literalPath`). */
-export type ScanFile = { add: Add; path: string };
+/** A live file and where its bytes are in the local file system. */
+export type ScanFile = { add: Add; file: string };
 
 /** Files to scan, as `locateFiles` finds them; those of a remote store stay in the cache until `close`. */
 export type DataFiles = {
@@ -55,7 +55,9 @@ export async function createRelation(engine: Engine, options: RelationOptions): 
   const id = ++relations;
   await engine.run(`CREATE SCHEMA IF NOT EXISTS ${SCHEMA}`, { signal });
   const list = `${SCHEMA}_files_${id}`;
-  await engine.run(`SET VARIABLE ${list} = ${textList(files.map((file) => file.path))}`, { signal });
+  await engine.run(`SET VARIABLE ${list} = ${textList(files.map(({ file }) => literalPath(file)))}`, {
+    signal,
+  });
   const inFiles = columns.filter(({ partition, field }) => partition < 0 && field.type !== "void");
   const scan = `read_parquet(getvariable('${list}'), schema = ${readSchema(inFiles)}, hive_partitioning = false)`;
   let from = `${scan} AS f`;
@@ -73,6 +75,11 @@ export async function createRelation(engine: Engine, options: RelationOptions): 
   } catch (error) {
     throw await options.data.explain(error);
   }
+}
+
+/** What `allowedPaths` of an engine must hold for it to read these files: each as it is, and as a scan spells it. */
+export function allowedPathsOf(data: DataFiles): string[] {
+  return [...new Set(data.files.flatMap(({ file }) => [file, literalPath(file)]))];
 }
 
 /** A path as `read_parquet` takes it literally: the characters of patterns stand for themselves. */

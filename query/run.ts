@@ -4,7 +4,7 @@ import { locateFiles } from "../engine/data-files.ts";
 import type { FileCache } from "../engine/file-cache.ts";
 import { type EngineSettings, openEngine } from "../engine/instance.ts";
 import { type Column, stream, type Value } from "../engine/result.ts";
-import { createRelation, type DataFiles } from "../engine/scan.ts";
+import { allowedPathsOf, createRelation, type DataFiles } from "../engine/scan.ts";
 import type { Catalog } from "./catalog.ts";
 import { type Cell, toCell } from "./cells.ts";
 import { type AskedPoint, resolve } from "./resolve.ts";
@@ -82,7 +82,7 @@ export async function startQuery(
       sources.push({ ...relation, data });
     }
     if (untrusted) {
-      const allowedPaths = held.flatMap((data) => data.files.map((file) => file.path));
+      const allowedPaths = held.flatMap(allowedPathsOf);
       engine = await openEngine({ ...settings, allowedPaths });
     }
     for (const { view, snapshot, data } of sources) {
@@ -100,9 +100,11 @@ export async function startQuery(
       );
     };
     options.onRun?.();
-    const result = await stream(engine, runnable.sql, signal).catch(async (error: unknown) => {
-      throw await explain(error);
-    });
+    const result = await stream(engine, runnable.sql, signal, { selectOnly: untrusted }).catch(
+      async (error: unknown) => {
+        throw await explain(error);
+      },
+    );
     const tables = relations.map(({ named, snapshot }) => ({ name: named.name, version: snapshot.version }));
     return { columns: result.columns, chunks: explained(result.chunks, explain), tables, close };
   } catch (error) {
