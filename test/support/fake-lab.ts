@@ -259,7 +259,7 @@ export function fakeLab(versions = 12): FakeLab {
     ...{ tables, control, rowsAt, latest, faults, queries },
     commit(rows) {
       commit(rows);
-      waiting = 0;
+      waiting = Math.max(0, waiting - added.at(-1)!);
     },
     produce(records) {
       waiting += records;

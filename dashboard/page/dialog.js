@@ -1,0 +1,43 @@
+/** The one dialog of the page: native, so focus stays inside, Esc closes, and focus goes back. */
+
+import { byId, h, setText } from "./dom.js";
+
+/** @param {string} title @param {...Node} body */
+export function openDialog(title, ...body) {
+  const dialog = /** @type {HTMLDialogElement} */ (byId("dialog"));
+  setText(byId("dialog-title"), title);
+  byId("dialog-body").replaceChildren(...body);
+  if (!dialog.open) dialog.showModal();
+}
+
+export function connectDialog() {
+  const dialog = /** @type {HTMLDialogElement} */ (byId("dialog"));
+  byId("dialog-close").addEventListener("click", () => dialog.close());
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog) dialog.close();
+  });
+  const showKeys = () => openDialog("Keyboard", keyList());
+  byId("keys").addEventListener("click", showKeys);
+  return { showKeys };
+}
+
+const KEYS = [
+  ["[ and ]", "previous and next version"],
+  ["Left, Right", "on the timeline: previous and next version"],
+  ["Page Up, Page Down", "on the timeline: a tenth of the way"],
+  ["Home, End", "on the timeline: oldest and newest version"],
+  ["m, M", "on the timeline: next and previous version that is not a plain append"],
+  ["g", "on the timeline: type a version"],
+  ["l", "on the timeline: go live"],
+  ["Up, Down, Enter", "in a table of rows: choose a row, see all of it"],
+  ["Ctrl+Enter", "in the SQL editor: run (the selection, if there is one)"],
+  ["Esc", "in the SQL editor: cancel the running query"],
+  ["?", "this list"],
+];
+
+const keyList = () =>
+  h(
+    "dl",
+    { class: "keys-list" },
+    ...KEYS.flatMap(([key = "", does = ""]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, does)]),
+  );

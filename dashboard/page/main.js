@@ -1,0 +1,193 @@
+/** Wires the page: the address, the live feed, what is loaded for it, and the views that show it. */
+
+import { formatAddress, parseAddress } from "./address.js";
+import { chartView } from "./chart.js";
+import { connectDialog } from "./dialog.js";
+import { byId, h, setText } from "./dom.js";
+import { openFeed } from "./feed.js";
+import { flowView } from "./flow.js";
+import { headerView } from "./header.js";
+import { historyKeeper } from "./histories.js";
+import { panelsView, tabsView } from "./panels.js";
+import { isTyping, timeView } from "./scrubber.js";
+import { sqlView } from "./sql.js";
+import { currentVersion, historyOf, holdState, initialState, summaryOf, view } from "./state.js";
+import { versionKeeper } from "./versions.js";
+
+/** @typedef {import("./state.js").State} State */
+
+const time = timeView({ pin, goLive });
+const chart = chartView();
+const repaint = () => {
+  time.repaint();
+  chart.repaint();
+};
+const keepHistory = historyKeeper((history) => state.set({ history }));
+const keepVersion = versionKeeper((shown) => state.set({ shown }));
+const feed = openFeed({
+  onEvent(name, data) {
+    if (name === "snapshot")
+      state.set({ flow: data.flow ?? state.get().flow, tables: data.tables ?? state.get().tables });
+    else if (name === "flow") state.set({ flow: data });
+    else if (name === "tables") state.set({ tables: data });
+  },
+  onStatus: (connection) => state.set({ connection }),
+});
+const header = headerView({
+  choose: (table) =>
+    go({
+      table,
+      tab: state.get().route.tab === "sql" ? "rows" : state.get().route.tab,
+      version: null,
+      sql: null,
+    }),
+  pin: () => pin(currentVersion(state.get()) ?? 0),
+  goLive,
+  retryNow: () => feed.retryNow(),
+  themeChanged: repaint,
+});
+const panels = panelsView({
+  tryAgain() {
+    keepVersion.forget();
+    followVersion(state.get());
+  },
+});
+const state = holdState(initialState(location.href, Date.now()), [
+  chooseTable,
+  view((now) => [now.route.table, summaryOf(now)], followHistory),
+  followVersion,
+  header,
+  flowView(),
+  time.render,
+  tabsView({ go: (href) => go(parseAddress(href)) }),
+  panels,
+  chart.render,
+  sqlView({ keep: (sql) => go({ ...state.get().route, tab: "sql", sql }, true) }),
+  view((now) => [now.route], linkTabs),
+  view((now) => [now.route, historyOf(now), now.tables], notice),
+  view((now) => [now.route.table, now.route.version, now.route.tab], title),
+]);
+
+/** Moves the page to a state; `isQuiet` leaves no entry in the browser's history. @param {import("./state.js").Route} route @param {boolean} [isQuiet] */
+function go(route, isQuiet = false) {
+  const address = formatAddress(route);
+  if (address !== location.pathname + location.search)
+    history[isQuiet ? "replaceState" : "pushState"](null, "", address);
+  state.set({ route });
+}
+
+/** The first step into the past can be gone back from; those after it only move it. @param {number} version */
+function pin(version) {
+  const { route } = state.get();
+  go({ ...route, version }, route.version !== null);
+}
+
+function goLive() {
+  const { route } = state.get();
+  if (route.version !== null) go({ ...route, version: null });
+}
+
+/** Without a table in the address, the one with most versions that is not of dead letters. @param {State} now */
+function chooseTable({ tables, route }) {
+  if (route.table !== null || tables === null) return;
+  const plain = tables.tables.filter((table) => !table.name.includes("__dead_letters"));
+  const [first] = (plain.length > 0 ? plain : [...tables.tables]).sort(
+    (a, b) => (b.version ?? -1) - (a.version ?? -1),
+  );
+  if (first !== undefined) go({ ...route, table: first.name }, true);
+}
+
+/** @param {string | null} table @param {import("../tables.ts").TableSummary | null} summary */
+function followHistory(table, summary) {
+  if (table !== null && summary !== null && summary.version !== null)
+    keepHistory.follow(table, summary.id, summary.version);
+}
+
+/** The version before the last one shown: which way the user travels. */
+let lastShown = 0;
+
+/** @param {State} now */
+function followVersion(now) {
+  const version = currentVersion(now);
+  const kept = historyOf(now);
+  if (version === null || kept === null) return;
+  const step = version < lastShown ? -1 : 1;
+  const ahead = now.route.version === null ? [] : [version + step, version + 2 * step];
+  const known = ahead.filter((n) => kept.entries.some((entry) => entry.version === n));
+  const point = (/** @type {number} */ n) => ({ table: kept.table, id: kept.id, version: n });
+  keepVersion.show(point(version), known.map(point));
+  lastShown = version;
+}
+
+/** @param {import("./state.js").Route} route */
+function linkTabs(route) {
+  for (const tab of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll("[role=tab]"))) {
+    const name = /** @type {import("./address.js").Tab} */ (tab.dataset.tab);
+    tab.setAttribute("href", formatAddress({ ...route, tab: name }));
+  }
+}
+
+/** What is wrong with the address: no such table, no such version. */
+function notice(
+  /** @type {State["route"]} */ route,
+  /** @type {State["history"]} */ kept,
+  /** @type {State["tables"]} */ tables,
+) {
+  const box = byId("notice");
+  const isUnknown =
+    route.table !== null &&
+    tables !== null &&
+    !tables.problem &&
+    !tables.tables.some(({ name }) => name === route.table);
+  const oldest = kept?.entries[0]?.version ?? 0;
+  const newest = kept?.entries.at(-1)?.version ?? 0;
+  const isGone =
+    route.version !== null &&
+    kept?.isLoaded === true &&
+    kept.entries.length > 0 &&
+    (route.version < oldest || route.version > newest);
+  box.hidden = !isUnknown && !isGone;
+  if (isUnknown)
+    box.replaceChildren(`There is no table ${route.table}. `, h("a", { href: "/" }, "Show another"));
+  else if (isGone) {
+    const nearest = (route.version ?? 0) < oldest ? oldest : newest;
+    const why = (route.version ?? 0) < oldest ? "is no longer in the log" : "does not exist yet";
+    const link = h("a", { href: formatAddress({ ...route, version: nearest }) }, `version ${nearest}`);
+    box.replaceChildren(
+      `Version ${route.version} of ${route.table} ${why}. Shown is the nearest, `,
+      link,
+      ".",
+    );
+  }
+}
+
+/** @param {string | null} table @param {number | null} version @param {string} tab */
+function title(table, version, tab) {
+  const place = tab === "sql" ? "SQL" : `${table ?? ""}${version === null ? "" : ` at version ${version}`}`;
+  document.title = `${place ? `${place} - ` : ""}Delta Stream Lab`;
+  setText(byId("announce"), version === null ? "" : `Pinned to version ${version}`);
+}
+
+// What scrolls can be reached by keyboard, in every browser.
+for (const box of document.querySelectorAll("section.scroll")) box.setAttribute("tabindex", "0");
+
+const { showKeys } = connectDialog();
+document.addEventListener("keydown", (event) => {
+  if (event.key === "?" && !isTyping(event.target)) showKeys();
+});
+document.addEventListener("click", (event) => {
+  const link = event.target instanceof Element ? event.target.closest("a") : null;
+  const isPlain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
+  if (
+    link === null ||
+    !isPlain ||
+    link.hasAttribute("download") ||
+    !/^\/(t\/|sql|$)/.test(link.getAttribute("href") ?? "")
+  )
+    return;
+  event.preventDefault();
+  go(parseAddress(link.href));
+});
+addEventListener("popstate", () => state.set({ route: parseAddress(location.href) }));
+setInterval(() => state.set({ clock: Date.now() }), 1_000);
+state.set({});

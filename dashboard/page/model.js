@@ -1,0 +1,101 @@
+/** What a history says beyond its numbers: kinds of versions, rows after each, and one line of words. Pure. */
+
+import { clock, count, many } from "./format.js";
+
+/**
+ * @typedef {import("../tables.ts").VersionEntry} VersionEntry
+ * @typedef {"append" | "optimize" | "change" | "schema" | "restore" | "other"} Kind
+ */
+
+/** How a version is drawn. @param {VersionEntry} entry @returns {Kind} */
+export function kindOf({ operation, rowsAdded, rowsRemoved, filesAdded }) {
+  if (/^OPTIMIZE|^REORG/.test(operation)) return "optimize";
+  if (/^RESTORE/.test(operation)) return "restore";
+  if (/COLUMN|TBLPROPERTIES|PROTOCOL|CONSTRAINT/.test(operation)) return "schema";
+  if (Number(rowsRemoved ?? 0) > 0 || /^DELETE|^UPDATE|^MERGE/.test(operation)) return "change";
+  return Number(rowsAdded ?? 0) > 0 || filesAdded > 0 ? "append" : "other";
+}
+
+/** What each kind is called in the legend. @type {Readonly<Record<Kind, string>>} */
+export const KIND_NAMES = {
+  append: "rows added",
+  optimize: "optimize",
+  change: "rows removed or changed",
+  schema: "schema or properties",
+  restore: "restore",
+  other: "no rows",
+};
+
+/** An optimize rewrites rows: neither added nor removed from the reader's view. @param {VersionEntry} entry */
+export const isRewrite = (entry) => kindOf(entry) === "optimize";
+
+/**
+ * Rows of the table after each version, oldest first. Counted from version 0, or else from `anchor`, a version
+ * whose rows are known; null where neither reaches.
+ * @param {readonly VersionEntry[]} entries oldest first
+ * @param {{ version: number, rows: string | null } | null} anchor
+ * @returns {(number | null)[]}
+ */
+export function rowsAfter(entries, anchor) {
+  /** @type {(number | null)[]} */
+  const totals = new Array(entries.length).fill(null);
+  let known = entries[0]?.version === 0 ? 0 : null;
+  const place = entries.findIndex((entry) => entry.version === anchor?.version);
+  const anchored = anchor?.rows == null || place < 0 ? null : Number(anchor.rows);
+  entries.forEach((entry, n) => {
+    const growth = growthOf(entry);
+    known =
+      n === place && anchored !== null ? anchored : known === null || growth === null ? null : known + growth;
+    totals[n] = known;
+  });
+  for (let n = place - 1, after = anchored; n >= 0 && after !== null; n--) {
+    const growth = growthOf(/** @type {VersionEntry} */ (entries[n + 1]));
+    after = growth === null ? null : after - growth;
+    totals[n] ??= after;
+  }
+  return totals;
+}
+
+/** @param {VersionEntry} entry */
+function growthOf(entry) {
+  if (isRewrite(entry)) return 0;
+  if (entry.rowsAdded === null || entry.rowsRemoved === null) return null;
+  return Number(entry.rowsAdded) - Number(entry.rowsRemoved);
+}
+
+/** What a version did, in words. @param {VersionEntry} entry */
+export function whatItDid(entry) {
+  const files = entry.filesAdded + entry.filesRemoved > 0;
+  if (isRewrite(entry))
+    return `${many(entry.filesRemoved, "file")} became ${count(entry.filesAdded)}, rows unchanged`;
+  if (entry.rowsAdded === null)
+    return files ? `${many(entry.filesAdded, "file")} added, rows not counted` : "no rows";
+  const parts = [];
+  if (entry.rowsAdded !== "0" || (!files && entry.rowsRemoved === "0"))
+    parts.push(`${many(entry.rowsAdded, "row")} added`);
+  if (entry.rowsRemoved === null) parts.push("rows removed not counted");
+  else if (entry.rowsRemoved !== "0") parts.push(`${many(entry.rowsRemoved, "row")} removed`);
+  return parts.join(", ") || "no rows";
+}
+
+/** For the slider's value, read aloud. @param {VersionEntry} entry */
+export const spoken = (entry) =>
+  `Version ${entry.version}, ${entry.operation.toLowerCase()}, ${whatItDid(entry)}, ${clock(entry.timestamp).replace("Z", " UTC")}`;
+
+/**
+ * The next version before or after `version` that is not a plain append; null if there is none.
+ * @param {readonly VersionEntry[]} entries @param {number} version @param {1 | -1} step
+ */
+export function nextMark(entries, version, step) {
+  const marks = entries.filter((entry) => kindOf(entry) !== "append" && (entry.version - version) * step > 0);
+  return (step > 0 ? marks[0] : marks.at(-1))?.version ?? null;
+}
+
+/**
+ * Thins a line to at most `most` points: of each run the first and the last of its range stay.
+ * @template T @param {readonly T[]} points @param {number} most @returns {T[]}
+ */
+export function thin(points, most) {
+  const step = Math.ceil(points.length / most);
+  return points.filter((_, n) => n % step === 0 || n === points.length - 1);
+}

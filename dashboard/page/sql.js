@@ -1,0 +1,198 @@
+/** The SQL console: one statement at a time, cancellable, with its error under the place it is at. */
+
+import { postJson, problemOf, problemText } from "./api.js";
+import { byId, h, setAttribute, setText } from "./dom.js";
+import { count, many } from "./format.js";
+import { createGrid } from "./grid.js";
+import { currentVersion, view } from "./state.js";
+
+const DEADLINE_S = 10;
+
+/** @typedef {import("../tables.ts").QueryAnswer} Answer */
+
+/** `keep(sql)` puts the text into the address. @param {{ keep: (sql: string) => void }} act */
+export function sqlView({ keep }) {
+  const editor = h("textarea", {
+    id: "sql",
+    spellcheck: "false",
+    autocomplete: "off",
+    autocapitalize: "off",
+    rows: 5,
+    "aria-describedby": "sql-hint sql-problem",
+  });
+  const run = h("button", { type: "submit", class: "primary" }, "Run");
+  const cancel = h("button", { type: "button", hidden: true }, "Cancel (Esc)");
+  const progress = h("span", { class: "progress", id: "sql-progress" });
+  const problem = h("pre", { class: "problem", id: "sql-problem", role: "alert", hidden: true });
+  const examples = h("div", { class: "examples" });
+  const grid = createGrid("Result", "result");
+  const foot = h("p", { class: "foot" });
+  const copy = h("button", { type: "button", class: "plain" }, "Copy");
+  const save = h("button", { type: "button", class: "plain" }, "Save CSV");
+  const feet = h("div", { class: "feet", hidden: true }, foot, copy, save);
+  const form = h(
+    "form",
+    { class: "sql" },
+    h(
+      "label",
+      { for: "sql" },
+      "One SELECT over the tables; ",
+      h("code", {}, "FROM t AT (VERSION => n)"),
+      " reads an older version",
+    ),
+    editor,
+    h(
+      "div",
+      { class: "sql-bar" },
+      run,
+      cancel,
+      progress,
+      h("span", { id: "sql-hint", class: "note" }, "Ctrl+Enter runs"),
+    ),
+    examples,
+  );
+  byId("view-sql").append(form, problem, grid.element, feet);
+  grid.element.hidden = true;
+  /** @type {AbortController | null} */
+  let running = null;
+  /** @type {Answer | null} */
+  let answer = null;
+
+  const start = async () => {
+    const { selectionStart, selectionEnd, value } = editor;
+    const part = value.slice(selectionStart, selectionEnd);
+    const sql = part.trim() === "" ? value : part;
+    if (running !== null || sql.trim() === "") return;
+    keep(value);
+    const controller = new AbortController();
+    running = controller;
+    const startedAt = performance.now();
+    const tick = () =>
+      setText(
+        progress,
+        `Running ${((performance.now() - startedAt) / 1000).toFixed(1)} s of ${DEADLINE_S} s`,
+      );
+    const timer = setInterval(tick, 200);
+    setBusy(true);
+    tick();
+    try {
+      answer = await postJson("/api/query", { sql }, controller.signal);
+      if (answer !== null) showAnswer(answer);
+      showProblem(null, sql);
+    } catch (error) {
+      showProblem(
+        controller.signal.aborted ? { message: "Cancelled", code: "CANCELLED" } : problemOf(error),
+        sql,
+      );
+    } finally {
+      clearInterval(timer);
+      setText(progress, "");
+      setBusy(false);
+      running = null;
+    }
+  };
+  /** @param {boolean} isBusy */
+  const setBusy = (isBusy) => {
+    setAttribute(run, "aria-disabled", isBusy ? "true" : null);
+    cancel.hidden = !isBusy;
+    grid.element.classList.toggle("old", isBusy);
+  };
+  /** @param {Answer} found */
+  const showAnswer = ({ columns, rows, truncated, version, elapsedMs }) => {
+    grid.element.hidden = columns.length === 0;
+    feet.hidden = false;
+    grid.show({ columns, rows });
+    const size = truncated
+      ? `First ${count(rows.length)} rows shown: the result was cut`
+      : many(rows.length, "row");
+    setText(
+      foot,
+      `${size}, ${count(Math.round(elapsedMs))} ms${version === null ? "" : `, version ${version}`}`,
+    );
+  };
+  /** @param {{ code: string, message: string, hint?: string, position?: number } | null} found @param {string} sql */
+  const showProblem = (found, sql) => {
+    problem.hidden = found === null;
+    setAttribute(editor, "aria-invalid", found === null || found.code === "CANCELLED" ? null : "true");
+    setText(problem, found === null ? "" : [problemText(found), ...pointAt(sql, found.position)].join("\n"));
+  };
+
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    void start();
+  });
+  cancel.addEventListener("click", () => running?.abort());
+  editor.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey || event.shiftKey)) {
+      event.preventDefault();
+      void start();
+    } else if (event.key === "Escape") running?.abort();
+  });
+  copy.addEventListener("click", async () => {
+    if (answer === null) return;
+    await navigator.clipboard.writeText(delimited(answer, "\t"));
+    copy.textContent = "Copied";
+    setTimeout(() => setText(copy, "Copy"), 1_500);
+  });
+  save.addEventListener("click", () => {
+    if (answer === null) return;
+    const address = URL.createObjectURL(new Blob([delimited(answer, ",")], { type: "text/csv" }));
+    h("a", { href: address, download: "result.csv" }).click();
+    URL.revokeObjectURL(address);
+  });
+
+  const showLink = view(
+    ({ route }) => [route.tab === "sql" ? route.sql : null],
+    (sql) => {
+      if (sql !== null && sql !== "" && sql !== editor.value) editor.value = sql;
+    },
+  );
+  const showExamples = view(
+    (state) => [state.route.table, currentVersion(state)],
+    (table, version) => {
+      if (table === null) return examples.replaceChildren();
+      const name = /^[A-Za-z_]\w*$/.test(table) ? table : `"${table.replaceAll('"', '""')}"`;
+      const older = Math.max(0, (version ?? 0) - 1);
+      const texts = [
+        `SELECT * FROM ${name} LIMIT 20`,
+        `SELECT count(*) FROM ${name} AT (VERSION => ${older})`,
+        `SELECT _kafka.partition, count(*) AS n, max(_kafka.offset) AS last FROM ${name} GROUP BY 1 ORDER BY 1`,
+      ];
+      examples.replaceChildren(
+        "Try: ",
+        ...texts.map((text) => {
+          const button = h("button", { type: "button", class: "example" }, text);
+          button.addEventListener("click", () => {
+            editor.value = text;
+            editor.focus();
+          });
+          return button;
+        }),
+      );
+    },
+  );
+  return (/** @type {import("./state.js").State} */ state) => {
+    showLink(state);
+    showExamples(state);
+  };
+}
+
+/** The line of the error with a caret under the place. @param {string} sql @param {number | undefined} position */
+export function pointAt(sql, position) {
+  if (position === undefined || position > sql.length) return [];
+  const start = sql.lastIndexOf("\n", position - 1) + 1;
+  const end = sql.indexOf("\n", position);
+  return [sql.slice(start, end < 0 ? undefined : end), `${" ".repeat(position - start)}^`];
+}
+
+/** A result as CSV (RFC 4180: NULL is empty, empty text is "") or TSV. @param {Pick<Answer, "columns" | "rows">} answer @param {string} mark */
+export function delimited({ columns, rows }, mark) {
+  const text = (/** @type {unknown} */ value) => {
+    if (value === null || value === undefined) return "";
+    const plain = typeof value === "object" ? JSON.stringify(value) : String(value);
+    return plain === "" || plain.includes(mark) || /["\r\n]/.test(plain)
+      ? `"${plain.replaceAll('"', '""')}"`
+      : plain;
+  };
+  return [columns.map(({ name }) => name), ...rows].map((row) => `${row.map(text).join(mark)}\r\n`).join("");
+}

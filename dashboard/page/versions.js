@@ -1,0 +1,76 @@
+/** Rows, schema and files of the version that is looked at: asked for once it stays in view, kept, and fetched ahead. */
+
+import { getJson, problemOf } from "./api.js";
+
+const PREVIEW_ROWS = 100;
+const KEPT = 64;
+/** A finger that moves over fifty versions asks for one. */
+const REST_MS = 80;
+
+/**
+ * @typedef {import("./state.js").Detail} Detail
+ * @typedef {{ table: string, id: string | null, version: number }} Point
+ */
+
+/** @param {(shown: import("./state.js").Shown) => void} onChange */
+export function versionKeeper(onChange) {
+  /** @type {Map<string, Detail>} */
+  const kept = new Map();
+  /** @type {import("./state.js").Shown} */
+  let shown = { detail: null, isLoading: false, problem: null };
+  let wanted = "";
+  let timer = 0;
+  let controller = new AbortController();
+
+  /** @param {Partial<import("./state.js").Shown>} patch */
+  const change = (patch) => {
+    shown = { ...shown, ...patch };
+    onChange(shown);
+  };
+  /** @param {Point} point */
+  const keyOf = ({ table, id, version }) => `${id ?? ""} ${table} ${version}`;
+  /** @param {Point} point @param {AbortSignal} signal */
+  const load = async (point, signal) => {
+    const path = `/api/tables/${encodeURIComponent(point.table)}/versions/${point.version}`;
+    /** @type {Detail} */
+    const detail = await getJson(`${path}?rows=${PREVIEW_ROWS}`, signal);
+    kept.delete(keyOf(point));
+    kept.set(keyOf(point), detail);
+    for (const oldest of kept.keys()) if (kept.size > KEPT) kept.delete(oldest);
+    return detail;
+  };
+  /** @param {Point} point @param {readonly Point[]} ahead @param {AbortSignal} signal */
+  const fetchNow = async (point, ahead, signal) => {
+    try {
+      change({ detail: await load(point, signal), isLoading: false, problem: null });
+      for (const next of ahead) if (!kept.has(keyOf(next))) await load(next, signal);
+    } catch (error) {
+      if (signal.aborted || wanted !== keyOf(point)) return;
+      if (shown.isLoading) change({ isLoading: false, problem: problemOf(error) });
+    }
+  };
+
+  return {
+    /**
+     * Shows this version; what is shown stays until it is there. `ahead` are fetched afterwards.
+     * @param {Point} point @param {readonly Point[]} ahead
+     */
+    show(point, ahead) {
+      if (wanted === keyOf(point)) return;
+      const isOtherTable = shown.detail !== null && shown.detail.table !== point.table;
+      wanted = keyOf(point);
+      clearTimeout(timer);
+      controller.abort();
+      controller = new AbortController();
+      const { signal } = controller;
+      const detail = kept.get(wanted);
+      if (detail !== undefined) change({ detail, isLoading: false, problem: null });
+      else change({ isLoading: true, problem: null, ...(isOtherTable ? { detail: null } : {}) });
+      if (detail === undefined) timer = window.setTimeout(() => void fetchNow(point, ahead, signal), REST_MS);
+    },
+    /** Tries the version again that could not be loaded. */
+    forget() {
+      wanted = "";
+    },
+  };
+}
