@@ -1,6 +1,7 @@
 /** Rebuilds a file's statistics text from the typed copy that some checkpoints hold instead (`stats_parsed`). */
 
 import { DataType, type Vector } from "apache-arrow";
+import { unscaledText } from "./decimal.ts";
 
 /** The statistics as JSON text, or undefined where the row has none. */
 export function statsFromStruct(column: Vector | null, row: number): string | undefined {
@@ -21,7 +22,7 @@ function render(column: Vector, row: number): string | undefined {
   }
   if (DataType.isTimestamp(type)) return instant(column, row);
   const value: unknown = column.get(row);
-  if (DataType.isDecimal(type)) return decimal(String(value), type.scale);
+  if (DataType.isDecimal(type)) return unscaledText(String(value), type.scale);
   if (DataType.isDate(type)) return JSON.stringify(new Date(Number(value)).toISOString().slice(0, 10));
   if (typeof value === "bigint" || typeof value === "boolean") return String(value);
   if (typeof value === "number") return Number.isFinite(value) ? String(value) : undefined;
@@ -39,10 +40,4 @@ function instant(column: Vector, row: number): string | undefined {
   if (Number.isNaN(date.getTime())) return undefined;
   const text = date.toISOString();
   return JSON.stringify(type.timezone ? text : text.slice(0, -1));
-}
-
-function decimal(unscaled: string, scale: number): string {
-  const sign = unscaled.startsWith("-") ? "-" : "";
-  const digits = unscaled.slice(sign.length).padStart(scale + 1, "0");
-  return scale === 0 ? `${sign}${digits}` : `${sign}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
 }
