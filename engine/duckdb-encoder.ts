@@ -3,6 +3,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { LabError } from "../core/errors.ts";
+import type { StructField } from "../delta/types.ts";
 import type { Encoded, EncodePlan, Encoder } from "./encoder.ts";
 import { openEngine, quoteName } from "./instance.ts";
 import { createJsonSource } from "./json-source.ts";
@@ -55,11 +56,11 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
       .filter((field) => field.type !== "void")
       .map((field) => {
         const isKafka = field.name === KAFKA_FIELD.name && plan.metadata;
-        return `${isKafka ? KAFKA_STRUCT : columnOf(field.name)} AS ${quoteName(field.name)}`;
+        return `${isKafka ? KAFKA_STRUCT : columnOf(field)} AS ${quoteName(field.name)}`;
       });
-    function columnOf(name: string): string {
-      if (name !== "date" || !plan.deriveDate) return source.column(name);
-      return `coalesce(${source.column(name)}, strftime(make_timestamptz(origin.micros), '%Y-%m-%d'))`;
+    function columnOf(field: StructField): string {
+      if (field.name !== "date" || !plan.deriveDate) return source.column(field);
+      return `coalesce(${source.column(field)}, strftime(make_timestamptz(origin.micros), '%Y-%m-%d'))`;
     }
     await engine.run(
       `CREATE OR REPLACE TEMP TABLE rows AS SELECT ${columns.join(", ")} FROM ${source.from}`,

@@ -2,17 +2,17 @@
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { mergeSchemas } from "../delta/schema-merge.ts";
-import type { StructType } from "../delta/types.ts";
+import type { StructField, StructType } from "../delta/types.ts";
 import type { BadRecord, EncodePlan } from "./encoder.ts";
 import { inferAdditions, inferStruct, nothingObserved, observe } from "./infer.ts";
 import { quoteName, quoteText } from "./instance.ts";
 import { compileJsonCheck, type JsonCheck, UNSURE } from "./json-check.ts";
+import { fromRead, readType } from "./json-columns.ts";
 import { fitMessage, parseMessage } from "./json-exact.ts";
 import { checkMessages, writeFeed } from "./json-feed.ts";
 import { KAFKA_FIELD, withoutKafka } from "./kafka-column.ts";
 import type { RawBatch } from "./raw-batch.ts";
 import { literalPath } from "./scan.ts";
-import { sqlType } from "./sql-types.ts";
 
 /** Rows in the making: what `from` yields, in the order of `places`, beside the table `origins`. */
 export type Source = {
@@ -24,7 +24,7 @@ export type Source = {
   /** FROM clause; the origin of each row is `origin`. */
   from: string;
   /** A column of the schema as SQL over `from`. */
-  column(name: string): string;
+  column(field: StructField): string;
 };
 
 export type JsonSource = {
@@ -77,7 +77,7 @@ export function createJsonSource(file: string): JsonSource {
         places: feed.places,
         bad: feed.bad,
         from: `${readFeed(file, ofMessages, feed.longestLine)} AS message POSITIONAL JOIN origins AS origin`,
-        column: (name) => `message.${quoteName(name)}`,
+        column: (field) => fromRead(field.type, `message.${quoteName(field.name)}`),
       };
     },
     async infer(batch, signal) {
@@ -126,7 +126,7 @@ async function evolve(
 function readFeed(file: string, schema: StructType, longestLine: number): string {
   const columns = schema.fields
     .filter((field) => field.type !== "void")
-    .map((field) => `${quoteName(field.name)}: ${quoteText(sqlType(field.type))}`);
+    .map((field) => `${quoteName(field.name)}: ${quoteText(readType(field.type))}`);
   if (columns.length === 0) columns.push(`"lab nothing": 'VARCHAR'`);
   const size = Math.max(longestLine + 1, LEAST_OBJECT_SIZE);
   return `read_json(${quoteText(literalPath(file))}, columns = {${columns.join(", ")}}, format = 'newline_delimited',

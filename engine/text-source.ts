@@ -31,7 +31,7 @@ export function readText(batch: RawBatch, schema: StructType): Source {
     places: places.subarray(0, rows),
     bad,
     from: "origins AS origin",
-    column: (name) => (name === "key" || name === "value" ? `decode(origin."${name}")` : "NULL"),
+    column: ({ name }) => (name === "key" || name === "value" ? `decode(origin."${name}")` : "NULL"),
   };
 }
 
