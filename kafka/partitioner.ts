@@ -1,5 +1,14 @@
 /** Which partition a key belongs to: the same as Java's client says, so that all producers agree. */
 
+import type { OutgoingRecord } from "./ports.ts";
+
+/** The record's partition of `count`: the one it names, its key's, or, without a key, one that changes with each `turn`. */
+export function placeOf(record: OutgoingRecord, count: number, turn: number): number {
+  if (record.partition !== undefined) return record.partition;
+  if (record.key === null) return turn % count;
+  return partitionOf(Buffer.isBuffer(record.key) ? record.key : Buffer.from(record.key), count);
+}
+
 const SEED = 0x9747b28c;
 const M = 0x5bd1e995;
 const R = 24;

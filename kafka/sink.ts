@@ -4,7 +4,7 @@ import { LabError } from "../core/errors.ts";
 import { retry } from "../core/retry.ts";
 import { type BrokerAccess, openBrokerAccess } from "./broker-access.ts";
 import { classify } from "./failures.ts";
-import { partitionOf } from "./partitioner.ts";
+import { placeOf } from "./partitioner.ts";
 import type { Acked, KafkaOptions, OutgoingRecord, Sink, SinkOptions } from "./ports.ts";
 import { createSinkLane, type SinkLane, type Slice } from "./sink-lane.ts";
 import { createTopicWriter, type TopicWriter } from "./topic-writer.ts";
@@ -59,7 +59,7 @@ export async function openSink(kafka: KafkaOptions, options: SinkOptions): Promi
     turn += 1;
     const byPartition = new Map<number, Slice>();
     records.forEach((record, index) => {
-      const partition = place(record, count, turn);
+      const partition = placeOf(record, count, turn);
       const slice = byPartition.get(partition) ?? { records: [], indexes: [] };
       byPartition.set(partition, slice);
       slice.records.push(record);
@@ -117,12 +117,6 @@ export async function firstContact(access: BrokerAccess, kafka: KafkaOptions): P
     await access.close();
     throw error;
   }
-}
-
-function place(record: OutgoingRecord, count: number, turn: number): number {
-  if (record.partition !== undefined) return record.partition;
-  if (record.key === null) return turn % count;
-  return partitionOf(Buffer.isBuffer(record.key) ? record.key : Buffer.from(record.key), count);
 }
 
 function closedDuringOutage(): LabError {

@@ -1,0 +1,168 @@
+/** The fake's reader: the adapter's gate on a partition (assignment.ts), over a log in memory. */
+
+import type { LabError } from "../core/errors.ts";
+import { createAssignment, type Lane } from "./assignment.ts";
+import type { FakeCluster, FakeMember } from "./fake-cluster.ts";
+import type {
+  FetchedBatch,
+  Position,
+  Source,
+  SourceHandlers,
+  SourceOptions,
+  TopicPartition,
+} from "./ports.ts";
+
+export type FakeSource = Source & {
+  readonly member: FakeMember;
+  /** Hands over what is at another offset than the expected one, as if of an older generation where one is given. */
+  misdeliver(position: Position, generation?: number): Promise<void>;
+  /** Moves the client's own position without a word. */
+  drift(position: Position): void;
+};
+
+export function createFakeSource(
+  cluster: FakeCluster,
+  options: SourceOptions,
+  settings: { mostRecords: number; joined(source: FakeSource): void; left(source: FakeSource): void },
+): FakeSource {
+  const assignment = createAssignment();
+  const pumping = new Set<Lane>();
+  let handlers: SourceHandlers | null = null;
+  let end: () => void = () => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+
+  const isCurrent = (lane: Lane, seeks: number) => assignment.lane(lane) === lane && lane.seeks === seeks;
+
+  function stop(): void {
+    cluster.leave(options.group, member);
+    settings.left(source);
+    end();
+  }
+
+  /** True where the batch was taken in, and nothing moved the lane meanwhile. */
+  async function deliver(lane: Lane, batch: FetchedBatch): Promise<boolean> {
+    const { seeks } = lane;
+    try {
+      await handlers?.batch(batch);
+    } catch (error) {
+      const given = handlers;
+      stop();
+      given?.fatal(error as Error);
+    }
+    return isCurrent(lane, seeks);
+  }
+
+  function batchOf(lane: TopicPartition, fetchedOffset: bigint, generation: number): FetchedBatch {
+    const topic = cluster.topic(lane.topic);
+    const log = topic.logs[lane.partition]!;
+    const timestampType = topic.config["message.timestamp.type"] === "LogAppendTime" ? "append" : "create";
+    const found = log.read(fetchedOffset, settings.mostRecords);
+    const range = found ?? { records: [], nextOffset: log.low };
+    return {
+      topic: lane.topic,
+      partition: lane.partition,
+      generation,
+      fetchedOffset: found === null ? log.low : fetchedOffset,
+      timestampType,
+      ...range,
+    };
+  }
+
+  async function pump(lane: Lane): Promise<void> {
+    if (pumping.has(lane)) return;
+    pumping.add(lane);
+    for (;;) {
+      await new Promise(setImmediate);
+      const { generation } = assignment;
+      const { nextOffset } = lane;
+      if (generation === null || assignment.lane(lane) !== lane || lane.holds.size > 0) break;
+      if (cluster.find(lane.topic)?.logs[lane.partition] === undefined) break;
+      const batch = batchOf(lane, nextOffset, generation);
+      if (batch.fetchedOffset !== nextOffset) {
+        assignment.hold(lane, "strayed");
+        await deliver(lane, batch);
+        continue;
+      }
+      if (batch.nextOffset === nextOffset) break;
+      if (await deliver(lane, batch)) lane.nextOffset = batch.nextOffset;
+    }
+    pumping.delete(lane);
+  }
+
+  const mine = new Set<Lane>();
+  function open(partition: TopicPartition): void {
+    const lane = assignment.lane(partition);
+    if (lane !== undefined) void pump(lane);
+  }
+
+  const member: FakeMember = {
+    topics: options.topics,
+    lost() {
+      mine.clear();
+      const generation = assignment.end();
+      if (generation !== null) handlers?.revoked(generation);
+    },
+    joined(partitions) {
+      const generation = assignment.begin(partitions, { open, shut: () => {}, move: open });
+      for (const partition of partitions) mine.add(assignment.lane(partition)!);
+      handlers?.assigned(partitions, generation);
+    },
+    wake() {
+      for (const lane of mine) if (lane.holds.size === 0) void pump(lane);
+    },
+    down: (error: LabError) => handlers?.outage(error),
+  };
+
+  const source: FakeSource = {
+    member,
+    async run(given) {
+      await new Promise(setImmediate);
+      cluster.requireUp();
+      for (const topic of options.topics) cluster.topic(topic);
+      handlers = given;
+      settings.joined(source);
+      cluster.join(options.group, member);
+      await ended;
+    },
+    start(positions, generation) {
+      if (generation !== assignment.generation) return;
+      for (const position of positions)
+        if (assignment.lane(position)?.holds.has("unstarted") === true) assignment.seek(position);
+    },
+    seek: assignment.seek,
+    pause(partitions) {
+      for (const partition of partitions) {
+        const lane = assignment.lane(partition);
+        if (lane !== undefined) assignment.hold(lane, "asked");
+      }
+    },
+    resume(partitions) {
+      for (const partition of partitions) {
+        const lane = assignment.lane(partition);
+        if (lane !== undefined) assignment.release(lane, "asked");
+      }
+    },
+    async publishOffsets(positions) {
+      const owned = positions.filter((position) => assignment.lane(position) !== undefined);
+      if (!cluster.isDown) cluster.commit(options.group, owned);
+    },
+    async close() {
+      stop();
+    },
+    async misdeliver(position, generation) {
+      const lane = assignment.lane(position);
+      const now = assignment.generation;
+      if (lane !== undefined && now !== null)
+        await deliver(lane, batchOf(position, position.nextOffset, generation ?? now));
+    },
+    drift(position) {
+      const lane = assignment.lane(position);
+      if (lane === undefined) return;
+      lane.nextOffset = position.nextOffset;
+      open(lane);
+    },
+  };
+  return source;
+}
