@@ -88,6 +88,7 @@ async function onDocker(options: KafkaServiceOptions): Promise<KafkaService> {
     dataDir: options.dataDir,
     port: options.port,
     config: options.config ?? {},
+    say: (line) => options.log.info(line),
     signal: options.signal,
   });
   const { port, exited, close } = broker;

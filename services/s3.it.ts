@@ -16,7 +16,7 @@ import { ensureBucket } from "../delta/store/s3.ts";
 import { dockerAnswers } from "./docker.ts";
 import { canConnect } from "./ports.ts";
 import { isAlive } from "./process-identity.ts";
-import { bringUpS3, type S3ServiceOptions } from "./s3.ts";
+import { bringUpS3, removeDockerObjects, type S3ServiceOptions } from "./s3.ts";
 
 const { signal } = new AbortController();
 const base = await mkdtemp(join(tmpdir(), "s3-service-"));
@@ -26,6 +26,7 @@ const hasDocker = (await dockerAnswers(signal)) !== null;
 
 async function options(rung: "docker" | "go"): Promise<S3ServiceOptions> {
   const dataDir = await mkdtemp(join(base, "t-"));
+  if (rung === "docker") after(() => removeDockerObjects(dataDir, signal));
   return { dataDir, port: 0, log: silentLog, signal, rungs: [rung], image: process.env.LAB_S3_IMAGE };
 }
 

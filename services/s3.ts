@@ -5,7 +5,7 @@ import { cacheFolder } from "../core/cache-folder.ts";
 import { isLabError, LabError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { sleep } from "../core/retry.ts";
-import { containerName, startContainer } from "./container.ts";
+import { containerName, removeVolume, startContainer } from "./container.ts";
 import { dockerAnswers } from "./docker.ts";
 import { minioSettings, startMinio } from "./minio.ts";
 import { buildMinio, builtMinio, findGo } from "./minio-build.ts";
@@ -74,6 +74,11 @@ export async function bringUpS3(options: S3ServiceOptions): Promise<S3Service> {
     }
   }
   throw new LabError("SERVICE_UNAVAILABLE", `there is no S3 server: ${reasons.join("; ")}`, { hint: WAYS });
+}
+
+/** Removes the objects that a server in Docker kept for this data folder; false where there were none, or no Docker. */
+export async function removeDockerObjects(dataDir: string, signal: AbortSignal): Promise<boolean> {
+  return removeVolume(containerName("s3", dataDir), signal);
 }
 
 async function atEndpoint(endpoint: string, options: S3ServiceOptions): Promise<S3Service> {

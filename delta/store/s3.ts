@@ -1,5 +1,6 @@
 /** A store in an S3 bucket. The only file that knows the AWS SDK. */
 
+import { setMaxListeners } from "node:events";
 import { open as openFile } from "node:fs/promises";
 import {
   AbortMultipartUploadCommand,
@@ -54,7 +55,7 @@ export async function s3Store(
   const at = (path: string) => ({ Bucket: bucket, Key: prefix + checkPath(path) });
 
   async function call<T>(key: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    signal.throwIfAborted();
+    manyMayWaitOn(signal);
     try {
       return await work();
     } catch (error) {
@@ -162,7 +163,7 @@ export async function s3Store(
       );
     },
     async putIfAbsent(path, body, signal) {
-      signal.throwIfAborted();
+      manyMayWaitOn(signal);
       const where = at(path);
       try {
         const command = new PutObjectCommand({ ...where, Body: body, IfNoneMatch: "*" });
@@ -189,6 +190,12 @@ export async function s3Store(
   };
 }
 
+/** Throws if `signal` has aborted. Each request in flight listens to it, which Node would take for a leak from the eleventh on. */
+function manyMayWaitOn(signal: AbortSignal): void {
+  signal.throwIfAborted();
+  setMaxListeners(0, signal);
+}
+
 /** Makes the bucket unless it is there. STORE_DENIED, STORE_UNREACHABLE, CREDENTIALS_MISSING. */
 export async function ensureBucket(bucket: string, settings: S3Settings, signal: AbortSignal): Promise<void> {
   const client = await connect(settings, bucket, signal);
@@ -210,6 +217,8 @@ export async function ensureBucket(bucket: string, settings: S3Settings, signal:
 }
 
 async function connect(settings: S3Settings, bucket: string, signal: AbortSignal): Promise<S3Client> {
+  // What the SDK's later versions want of Node is for whoever updates the pinned one, not for who runs a command.
+  process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= "true";
   const region = settings.region ?? (await regionOfProfile());
   const client = new S3Client({ ...clientConfig(settings), region });
   try {
