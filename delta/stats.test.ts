@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { type ColumnStats, statsJson } from "./stats.ts";
+import { indexedColumns } from "./stats-columns.ts";
+import { largestText, smallestText } from "./stats-text.ts";
+import type { DataType, StructField, StructType } from "./types.ts";
+
+const field = (name: string, type: DataType): StructField => ({ name, type, nullable: true, metadata: {} });
+const struct = (...fields: StructField[]): StructType => ({ type: "struct", fields });
+const table = (
+  schema: StructType,
+  configuration: Record<string, string> = {},
+  partitionColumns: string[] = [],
+) => ({
+  schema,
+  partitionColumns,
+  configuration,
+});
+const one = (type: DataType, column: Omit<ColumnStats, "path">) =>
+  statsJson({ numRecords: 3, columns: [{ path: ["c"], ...column }] }, table(struct(field("c", type))));
+const names = (given: ReturnType<typeof table>) => indexedColumns(given).map(({ path }) => path.join("."));
+
+test("bounds are written in the protocol's form", () => {
+  const cases: [DataType, ColumnStats["min"], string][] = [
+    ["long", 9007199254740993n, "9007199254740993"],
+    ["integer", -5, "-5"],
+    ["decimal(20,2)", "123456789012345678.90", "123456789012345678.90"],
+    ["double", 1.5, "1.5"],
+    ["date", 19889, '"2024-06-15"'],
+    ["timestamp", 1_686_832_200_123_999n, '"2023-06-15T12:30:00.123Z"'],
+    ["timestamp", -1n, '"1969-12-31T23:59:59.999Z"'],
+    ["timestamp_ntz", 1_686_832_200_123_999n, '"2023-06-15T12:30:00.123"'],
+    ["string", 'a"b', '"a\\"b"'],
+  ];
+  for (const [type, min, text] of cases) {
+    assert.equal(
+      one(type, { min, max: min, nullCount: 0 }),
+      `{"numRecords":3,"minValues":{"c":${text}},"maxValues":{"c":${text}},"nullCount":{"c":0}}`,
+    );
+  }
+});
+
+test("what has no bound in JSON is left out, its null count is not", () => {
+  const none = '{"numRecords":3,"minValues":{},"maxValues":{},"nullCount":{"c":3}}';
+  assert.equal(one("long", { min: null, max: null, nullCount: 3 }), none);
+  assert.equal(one("boolean", { min: false, max: true, nullCount: 3 }), none);
+  assert.equal(one("binary", { min: new Uint8Array(1), max: new Uint8Array(1), nullCount: 3n }), none);
+  assert.equal(one("double", { min: Number.NEGATIVE_INFINITY, max: Number.NaN, nullCount: 3 }), none);
+});
+
+test("with a NaN there is a min and no max; zero bounds take the wider sign", () => {
+  assert.equal(
+    one("double", { min: 0, max: 7, hasNaN: true, nullCount: 0 }),
+    '{"numRecords":3,"minValues":{"c":-0.0},"maxValues":{},"nullCount":{"c":0}}',
+  );
+  assert.match(one("double", { min: -1, max: -0 }), /"maxValues":\{"c":0.0\}/);
+});
+
+test("nested columns mirror the structs", () => {
+  const schema = struct(
+    field(
+      "s",
+      struct(field("a", "long"), field("b", { type: "array", elementType: "long", containsNull: true })),
+    ),
+  );
+  const columns = [
+    { path: ["s", "a"], min: 1n, max: 2n, nullCount: 0 },
+    { path: ["s", "b"], nullCount: 1 },
+  ];
+  assert.deepEqual(JSON.parse(statsJson({ numRecords: 2n, columns }, table(schema))), {
+    numRecords: 2,
+    minValues: { s: { a: 1 } },
+    maxValues: { s: { a: 2 } },
+    nullCount: { s: { a: 0, b: 1 } },
+  });
+});
+
+const wide = struct(
+  field("p", "string"),
+  field("a", "long"),
+  field("s", struct(field("x", "long"), field("y.z", "long"))),
+  field("m", { type: "map", keyType: "string", valueType: "long", valueContainsNull: true }),
+  field(
+    "_kafka",
+    struct(
+      field("topic", "string"),
+      field("partition", "integer"),
+      field("offset", "long"),
+      field("timestamp", "timestamp"),
+    ),
+  ),
+);
+
+test("the first leaves in schema order are indexed, and a row's origin always", () => {
+  const origin = ["_kafka.partition", "_kafka.offset", "_kafka.timestamp"];
+  assert.deepEqual(names(table(wide, { "delta.dataSkippingNumIndexedCols": "2" }, ["p"])), [
+    "a",
+    "s.x",
+    ...origin,
+  ]);
+  assert.deepEqual(names(table(wide, { "delta.dataSkippingNumIndexedCols": "0" })), origin);
+  assert.equal(names(table(wide, { "delta.dataSkippingNumIndexedCols": "-1" })).length, 9);
+});
+
+test("named columns win over the count; a struct stands for its leaves", () => {
+  const origin = ["_kafka.partition", "_kafka.offset", "_kafka.timestamp"];
+  assert.deepEqual(names(table(wide, { "delta.dataSkippingStatsColumns": "A, s.`y.z`" })), [
+    "a",
+    "s.y.z",
+    ...origin,
+  ]);
+  assert.deepEqual(names(table(wide, { "delta.dataSkippingStatsColumns": "s" })), [
+    "s.x",
+    "s.y.z",
+    ...origin,
+  ]);
+});
+
+const compare = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
+
+test("cut text bounds stay bounds in the order of UTF-8", () => {
+  const character = fc.oneof(
+    fc.constantFrom("a", "~", "\u007f", "\u00e9", "\uffff", "\u{1F600}", "\u{10FFFF}"),
+    fc.string({ unit: "grapheme", maxLength: 3 }),
+  );
+  fc.assert(
+    fc.property(fc.array(character, { maxLength: 90 }), (parts) => {
+      const text = parts.join("");
+      assert.ok(compare(smallestText(text), text) <= 0);
+      const upper = largestText(text);
+      assert.ok(upper === undefined || compare(upper, text) >= 0);
+      assert.ok(smallestText(text).length <= 32 && (upper ?? "").length <= 66);
+    }),
+  );
+});
+
+test("text is cut as the reference cuts it", () => {
+  const long = "x".repeat(32);
+  assert.equal(largestText(long), long);
+  assert.equal(largestText(`${long}a`), `${long}\u007f`);
+  assert.equal(largestText(`${long}\u00e9`), `${long}\u{10FFFF}`);
+  assert.equal(largestText(`${"\u{10FFFF}".repeat(40)}`), undefined);
+  assert.equal(smallestText(`${"x".repeat(31)}\u{1F600}y`), "x".repeat(31));
+});
