@@ -29,7 +29,11 @@ import type { Engine } from "./instance.ts";
 
 /** What a column holds, and with it which form its values have. */
 export type ValueType =
-  | { kind: "null" | "boolean" | "text" | "binary" | "date" }
+  | { kind: "null" }
+  | { kind: "boolean" }
+  | { kind: "text" }
+  | { kind: "binary" }
+  | { kind: "date" }
   /** `number` up to 32 bits, `bigint` beyond. */
   | { kind: "int"; bits: 8 | 16 | 32 | 64 | 128; signed: boolean }
   | { kind: "float"; bits: 32 | 64 }

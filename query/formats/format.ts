@@ -1,0 +1,39 @@
+/** Results as text or bytes, row by row as they come: nothing but the `table` form holds more than a chunk. */
+
+import type { Column, Value } from "../../engine/result.ts";
+import { writeArrow } from "./arrow.ts";
+import { writeCsv } from "./csv.ts";
+import { writeJson, writeNdjson } from "./json.ts";
+import { writeMarkdown } from "./markdown.ts";
+import { type TableStyle, writeTable } from "./table.ts";
+
+export const FORMATS = ["table", "json", "ndjson", "csv", "markdown", "arrow"] as const;
+export type Format = (typeof FORMATS)[number];
+
+/** Where a result goes. `write` resolves when more may come. */
+export type Output = { write(piece: string | Uint8Array): Promise<void> };
+
+export type Rows = { columns: readonly Column[]; chunks: AsyncIterable<Value[][]> };
+
+/** Writes a result to its end. `style` counts for `table` only. */
+export async function writeResult(
+  rows: Rows,
+  format: Format,
+  output: Output,
+  style: TableStyle,
+): Promise<void> {
+  switch (format) {
+    case "table":
+      return writeTable(rows, output, style);
+    case "json":
+      return writeJson(rows, output);
+    case "ndjson":
+      return writeNdjson(rows, output);
+    case "csv":
+      return writeCsv(rows, output);
+    case "markdown":
+      return writeMarkdown(rows, output);
+    case "arrow":
+      return writeArrow(rows, output);
+  }
+}
