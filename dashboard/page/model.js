@@ -30,31 +30,31 @@ export const KIND_NAMES = {
 export const isRewrite = (entry) => kindOf(entry) === "optimize";
 
 /**
- * Rows of the table after each version, oldest first. Counted from version 0, or else from `anchor`, a version
- * whose rows are known; null where neither reaches.
+ * Rows of the table after each version, oldest first: counted from version 0, and where a version in between does
+ * not say, from `anchor`, one whose rows are known. Null where neither reaches.
  * @param {readonly VersionEntry[]} entries oldest first
  * @param {{ version: number, rows: string | null } | null} anchor
  * @returns {(number | null)[]}
  */
 export function rowsAfter(entries, anchor) {
+  const growth = entries.map(growthOf);
   /** @type {(number | null)[]} */
   const totals = new Array(entries.length).fill(null);
-  let known = entries[0]?.version === 0 ? 0 : null;
+  if (entries[0]?.version === 0) totals[0] = growth[0] ?? null;
   const place = entries.findIndex((entry) => entry.version === anchor?.version);
-  const anchored = anchor?.rows == null || place < 0 ? null : Number(anchor.rows);
-  entries.forEach((entry, n) => {
-    const growth = growthOf(entry);
-    known =
-      n === place && anchored !== null ? anchored : known === null || growth === null ? null : known + growth;
-    totals[n] = known;
-  });
-  for (let n = place - 1, after = anchored; n >= 0 && after !== null; n--) {
-    const growth = growthOf(/** @type {VersionEntry} */ (entries[n + 1]));
-    after = growth === null ? null : after - growth;
-    totals[n] ??= after;
-  }
+  if (anchor?.rows != null && place >= 0 && !isCounted(growth, place, entries))
+    totals[place] = Number(anchor.rows);
+  for (let n = place - 1; n >= 0; n--) totals[n] ??= sum(totals[n + 1], growth[n + 1], -1);
+  for (let n = 1; n < entries.length; n++) totals[n] ??= sum(totals[n - 1], growth[n], 1);
   return totals;
 }
+
+/** Whether counting from version 0 reaches this place. @param {readonly (number | null)[]} growth @param {number} place @param {readonly VersionEntry[]} entries */
+const isCounted = (growth, place, entries) =>
+  entries[0]?.version === 0 && growth.slice(0, place + 1).every((rows) => rows !== null);
+
+/** @param {number | null | undefined} total @param {number | null | undefined} growth @param {1 | -1} sign */
+const sum = (total, growth, sign) => (total == null || growth == null ? null : total + sign * growth);
 
 /** @param {VersionEntry} entry */
 function growthOf(entry) {

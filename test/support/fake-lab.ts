@@ -46,7 +46,10 @@ export function fakeLab(versions = 12): FakeLab {
   const queries: QueryRequest[] = [];
   let waiting = 0;
   const latest = () => added.length - 1;
-  const rowsAt = (version: number) => added.slice(0, version + 1).reduce((sum, n) => sum + n, 0);
+  // An optimize writes rows anew: the table has as many as before.
+  const isOptimize = (version: number) => version % 10 === 9;
+  const rowsAt = (version: number) =>
+    added.slice(0, version + 1).reduce((sum, n, at) => (isOptimize(at) ? sum : sum + n), 0);
   const commit = (rows = 100 + 7 * added.length) => void added.push(rows);
   for (let n = 0; n < versions; n++) commit();
 
@@ -69,12 +72,12 @@ export function fakeLab(versions = 12): FakeLab {
   const entry = (name: string, version: number): VersionEntry => ({
     version,
     timestamp: timeOf(version),
-    operation: version === 0 ? "CREATE TABLE" : version % 10 === 9 ? "OPTIMIZE" : "STREAMING UPDATE",
+    operation: version === 0 ? "CREATE TABLE" : isOptimize(version) ? "OPTIMIZE" : "STREAMING UPDATE",
     rowsAdded: String(added[version]),
-    rowsRemoved: "0",
+    rowsRemoved: isOptimize(version) ? String(added[version]) : "0",
     filesAdded: version === 0 ? 0 : PARTITIONS,
-    filesRemoved: version % 10 === 9 ? 6 : 0,
-    offsets: name === "orders" ? offsetsOf(version) : [],
+    filesRemoved: isOptimize(version) ? 6 : 0,
+    offsets: name === "orders" && !isOptimize(version) ? offsetsOf(version) : [],
   });
   const fields = (version: number) => [
     { name: "order_id", type: "long", nullable: true },

@@ -1,0 +1,325 @@
+import assert from "node:assert/strict";
+import type { AddressInfo } from "node:net";
+import { after, before, type TestContext, test } from "node:test";
+import type { Browser } from "playwright-core";
+import { silentLog } from "../core/log.ts";
+import { createDashboard } from "../dashboard/server.ts";
+import { type FakeLab, fakeLab } from "./support/fake-lab.ts";
+import { openBrowser, openPage, type PageOptions, seriousFindings } from "./support/page.ts";
+import { until } from "./support/until.ts";
+
+let browser: Browser;
+before(async () => {
+  browser = await openBrowser();
+});
+after(() => browser.close());
+
+/** A dashboard over a fake lab, and pages of it. */
+async function start(t: TestContext, lab: FakeLab = fakeLab()) {
+  const app = createDashboard({
+    ...{ tables: lab.tables, control: lab.control, token: "secret", log: silentLog },
+    allowedHosts: ["127.0.0.1"],
+  });
+  const listen = (port: number) => {
+    const server = app.listen(port, "127.0.0.1");
+    return new Promise<typeof server>((resolve) => server.once("listening", () => resolve(server)));
+  };
+  let server = await listen(0);
+  const { port } = server.address() as AddressInfo;
+  const stop = () => {
+    server.close();
+    server.closeAllConnections();
+  };
+  t.after(stop);
+  return {
+    ...{ lab, stop },
+    async startAgain() {
+      server = await listen(port);
+    },
+    async open(path: string, options?: PageOptions) {
+      const opened = await openPage(browser, `http://127.0.0.1:${port}${path}`, options);
+      t.after(opened.close);
+      return opened;
+    },
+  };
+}
+
+test("new rows appear without a reload, and the page complains of nothing", async (t) => {
+  const { lab, open } = await start(t);
+  const page = await open("/");
+  assert.equal(await page.showsVersion((version) => version === 12), 12);
+  assert.match(page.page.url(), /\/t\/orders$/, "a table is chosen and named in the address");
+  const before = {
+    row: await page.firstRow(),
+    chart: await page.chartFinding(),
+    picture: await page.chartPixels(),
+  };
+  lab.produce(250);
+  await until("lag in the flow", async () => /lag 250/.test(await page.text("#stations")));
+  lab.commit(250);
+  await page.showsVersion((version) => version === 13);
+  assert.notDeepEqual(await page.firstRow(), before.row);
+  assert.notEqual(await page.chartFinding(), before.chart);
+  assert.notEqual(await page.chartPixels(), before.picture);
+  assert.match(await page.text("#stations"), /lag 0/);
+  assert.deepEqual(page.complaints, []);
+});
+
+test("scrubbing back by keyboard changes rows, chart, offsets and address; live comes back with one key", async (t) => {
+  const { lab, open } = await start(t);
+  const page = await open("/t/orders");
+  await page.showsVersion((version) => version === 12);
+  const live = {
+    row: await page.firstRow(),
+    picture: await page.chartPixels(),
+    offsets: await page.text("#offsets-box"),
+  };
+  await page.press("ArrowLeft", 4);
+  await page.showsVersion((version) => version === 8);
+  assert.match(page.page.url(), /\/t\/orders\?version=8$/);
+  assert.notDeepEqual(await page.firstRow(), live.row);
+  assert.notEqual(await page.chartPixels(), live.picture);
+  assert.notEqual(await page.text("#offsets-box"), live.offsets);
+  assert.match(await page.chartFinding(), /at version 8$/);
+  assert.match(await page.text("#live"), /Pinned to version 8, 4 newer/);
+  const spoken = await page.page.locator("#scrubber").getAttribute("aria-valuetext");
+  assert.match(spoken!, /^Version 8, streaming update, 156 rows added, .*UTC$/);
+
+  lab.commit(70);
+  await until("the newer version to be counted", async () => /5 newer/.test(await page.text("#live")));
+  assert.equal(await page.version(), 8, "a pinned page stays where it is");
+
+  await page.press("m");
+  assert.equal(await page.showsVersion((version) => version === 9), 9, "the next mark is the optimize");
+  await page.press("Home");
+  await until("the empty version", async () =>
+    /No rows in version 0/.test(await page.text("#view-rows .empty")),
+  );
+  assert.equal(await page.version(), 0);
+  await page.press("l");
+  await page.showsVersion((version) => version === 13);
+  assert.match(page.page.url(), /\/t\/orders$/);
+  assert.deepEqual(page.complaints, []);
+});
+
+test("dragging the handle and the step buttons scrub too", async (t) => {
+  const { open } = await start(t, fakeLab(40));
+  const page = await open("/t/orders");
+  await page.showsVersion((version) => version === 40);
+  await page.dragTo(0.25);
+  const dragged = await page.showsVersion((version) => Math.abs(version - 10) <= 1);
+  await page.page.locator("#newer").click();
+  await page.showsVersion((version) => version === dragged + 1);
+  await page.page.locator("#goto-version").fill("33");
+  await page.page.keyboard.press("Enter");
+  await page.showsVersion((version) => version === 33);
+  await page.page.locator("#goto-version").fill("99");
+  await page.page.keyboard.press("Enter");
+  assert.match(await page.text("#goto-problem"), /versions 0 to 40/);
+  await page.page.locator("#live").click();
+  await page.showsVersion((version) => version === 40);
+});
+
+test("a link to a version survives reload, and Back undoes the step into the past", async (t) => {
+  const { open } = await start(t);
+  const page = await open("/t/orders/schema?version=4");
+  await until("the schema", async () => /settled to/.test(await page.text("#view-schema")));
+  assert.doesNotMatch(await page.text("#view-schema tbody"), /note/, "version 4 has no such column yet");
+  await page.page.reload();
+  await until("the schema again", async () => /settled to/.test(await page.text("#view-schema")));
+  assert.equal(await page.version(), 4);
+  await page.press("ArrowRight", 2);
+  await until("the new column", async () => /note/.test(await page.text("#view-schema tbody")));
+  await page.page.getByRole("tab", { name: "Files" }).click();
+  await until("the files", async () => /18 files/.test(await page.text("#view-files .foot")));
+  assert.match(page.page.url(), /\/t\/orders\/files\?version=6$/);
+  await page.page.goBack();
+  assert.match(page.page.url(), /\/t\/orders\/schema\?version=6$/);
+});
+
+test("a version that is not there, and one whose files are gone, say so and show what there is", async (t) => {
+  const { lab, open } = await start(t);
+  lab.faults.unreadableBelow = 6;
+  const page = await open("/t/orders?version=99");
+  await page.showsVersion((version) => version === 12);
+  assert.match(await page.text("#notice"), /Version 99 of orders does not exist yet.*version 12/);
+  await page.page.locator("#notice a").click();
+  assert.equal(await page.page.locator("#notice").isVisible(), false);
+  await page.press("ArrowLeft", 9);
+  await until("the reason", async () =>
+    /vacuumed.*oldest readable version is 6/i.test(await page.text("#view-rows .empty")),
+  );
+  await page.page.getByRole("tab", { name: "Schema" }).click();
+  await until("the schema", async () => /order_id/.test(await page.text("#view-schema")));
+  const other = await open("/t/nothere");
+  await until("the notice", async () => /There is no table nothere/.test(await other.text("#notice")));
+});
+
+test("what a message holds is text, also in the dialog of a whole row", async (t) => {
+  const { open } = await start(t);
+  const page = await open("/t/orders");
+  await page.showsVersion((version) => version === 12);
+  const grid = page.page.locator("#view-rows table");
+  await grid.focus();
+  await page.page.keyboard.press("Home");
+  await page.page.keyboard.press("ArrowDown");
+  await page.page.keyboard.press("Enter");
+  const dialog = page.page.locator("dialog[open]");
+  assert.match((await dialog.textContent())!, /order_id.*_kafka.*"topic": "orders"/s);
+  await page.page.keyboard.press("Escape");
+  assert.match(await page.text("#view-rows tbody"), /<b>fragile<\/b>/);
+  assert.equal(await page.page.locator("#view-rows b").count(), 0);
+});
+
+test("the SQL console runs, shows errors under their place, cancels, and its link survives reload", async (t) => {
+  const { lab, open } = await start(t);
+  const page = await open("/sql?q=SELEC%201&table=orders");
+  const editor = page.page.locator("#sql");
+  await until("the text of the link", async () => (await editor.inputValue()) === "SELEC 1");
+  assert.equal(lab.queries.length, 0, "a link never runs by itself");
+  await editor.focus();
+  await page.page.keyboard.press("Control+Enter");
+  await until("the error", async () =>
+    /syntax error.*SQL_ERROR.*\nSELEC 1\n\^/s.test(await page.text("#sql-problem")),
+  );
+  assert.equal(await editor.getAttribute("aria-invalid"), "true");
+
+  await editor.fill("SELECT * FROM range(10000)");
+  await page.page.getByRole("button", { name: "Run" }).click();
+  await until("the rows", async () =>
+    /First 10,000 rows shown: the result was cut, 41 ms/.test(await page.text("#view-sql .feet")),
+  );
+  assert.ok(
+    (await page.page.locator("#view-sql tbody tr").count()) < 100,
+    "only rows in sight are in the page",
+  );
+  await page.page.locator("#view-sql table").focus();
+  await page.page.keyboard.press("End");
+  await until("the last row", async () => /9999row 9999/.test(await page.text("#view-sql tbody")));
+  await page.page.reload();
+  await until(
+    "the text after reload",
+    async () => (await editor.inputValue()) === "SELECT * FROM range(10000)",
+  );
+
+  await editor.fill("SELECT forever");
+  await editor.focus();
+  await page.page.keyboard.press("Control+Enter");
+  await until("the clock", async () => /Running .* of 10 s/.test(await page.text("#sql-progress")));
+  await page.page.keyboard.press("Escape");
+  await until("the end", async () => /Cancelled/.test(await page.text("#sql-problem")));
+  assert.deepEqual(
+    page.complaints.filter((line) => !/400/.test(line)),
+    [],
+  );
+});
+
+test("frozen, dead, paused and quiet look different and say so in words", async (t) => {
+  const { lab, open } = await start(t);
+  const page = await open("/t/orders");
+  await page.showsVersion((version) => version === 12);
+  const ingester = page.page.locator("#stations li").nth(2);
+  const condition = () => ingester.getAttribute("data-condition");
+  assert.equal(await condition(), "ok");
+  const cases = [
+    ["frozen", "dead", /not answering since \d\d:\d\d:\d\dZ|not answering since 20.*pid 4211/],
+    ["dead", "dead", /ended since .*pid 4211/],
+    ["paused", "paused", /paused: the store does not answer/],
+    ["running", "ok", /buffered/],
+  ] as const;
+  for (const [fault, looks, words] of cases) {
+    lab.faults.ingester = fault;
+    await until(
+      fault,
+      async () => (await condition()) === looks && words.test((await ingester.textContent())!),
+    );
+  }
+  const topic = page.page.locator("#stations li").nth(1);
+  await until("quiet", async () => /quiet \d+ s/.test((await topic.textContent())!), { deadlineMs: 20_000 });
+  assert.equal(await topic.getAttribute("data-condition"), "quiet");
+});
+
+test("a lost connection is told, keeps what is shown, still scrubs what was seen, and heals by itself", async (t) => {
+  const { lab, open, stop, startAgain } = await start(t);
+  const page = await open("/t/orders");
+  await page.showsVersion((version) => version === 12);
+  await page.press("ArrowLeft", 2);
+  await page.showsVersion((version) => version === 10);
+  await page.press("ArrowRight", 1);
+  await page.showsVersion((version) => version === 11);
+  stop();
+  await until("the word", async () =>
+    /Disconnected, as of .*Retrying in \d+ s/.test(await page.text("#connection")),
+  );
+  assert.equal(await page.page.locator("#retry").isVisible(), true);
+  assert.ok((await page.firstRow()).length > 0, "rows stay");
+  await page.press("ArrowLeft", 1);
+  await page.showsVersion((version) => version === 10);
+  await startAgain();
+  lab.commit(40);
+  await page.page
+    .locator("#retry")
+    .click({ timeout: 2_000 })
+    .catch(() => undefined);
+  await until("the connection", async () => (await page.text("#connection")) === "Connected");
+  await page.press("l");
+  await page.showsVersion((version) => version === 13);
+});
+
+test("an outage of the store keeps what is known and names the reason", async (t) => {
+  const { lab, open } = await start(t);
+  const page = await open("/t/orders");
+  await page.showsVersion((version) => version === 12);
+  lab.faults.storeGone = true;
+  await until("the reason", async () => /STORE_UNREACHABLE/.test(await page.text("#tables-note")));
+  assert.ok((await page.firstRow()).length > 0);
+  lab.faults.brokerGone = true;
+  await until("the other reason", async () => /BROKER_UNREACHABLE/.test(await page.text("#flow-note")));
+});
+
+test("an empty lab says how to begin", async (t) => {
+  const lab = fakeLab();
+  lab.tables.tables = async () => [];
+  lab.control.parts = async () => [];
+  lab.control.topics = async () => [];
+  const { open } = await start(t, lab);
+  const page = await open("/");
+  await until("the way to begin", async () =>
+    /No tables yet.*lab produce/.test(await page.text("#tables-empty")),
+  );
+  assert.deepEqual(page.complaints, []);
+});
+
+for (const width of [360, 1440, 2560])
+  test(`at ${width} px, light and dark, in each tab: nothing sticks out and axe finds nothing serious`, async (t) => {
+    const { open, lab } = await start(t);
+    const colours = new Set<string>();
+    for (const theme of ["light", "dark"] as const) {
+      const page = await open("/t/orders?version=11", { width, theme, bypassCSP: true });
+      await page.showsVersion((version) => version === 11);
+      colours.add(await page.background());
+      for (const tab of ["Rows", "Schema", "Files", "SQL"]) {
+        await page.page.getByRole("tab", { name: tab }).click();
+        assert.ok((await page.overflow()) <= 0, `${tab} at ${width} px`);
+        assert.deepEqual(await seriousFindings(page.page), [], `${tab}, ${theme}, ${width} px`);
+      }
+      lab.faults.storeGone = true;
+      await page.page.locator("#sql").fill("SELEC");
+      await page.page.getByRole("button", { name: "Run" }).click();
+      await until("errors", async () => /STORE_UNREACHABLE/.test(await page.text("#tables-note")));
+      assert.deepEqual(await seriousFindings(page.page), [], `errors, ${theme}, ${width} px`);
+      assert.ok((await page.overflow()) <= 0, `errors at ${width} px`);
+      lab.faults.storeGone = false;
+      await page.close();
+    }
+    assert.equal(colours.size, 2);
+  });
+
+test("a theme that was chosen wins over the system's and is there before the first paint", async (t) => {
+  const { open } = await start(t);
+  const page = await open("/t/orders", { theme: "light" });
+  await page.showsVersion((version) => version === 12);
+  await page.page.locator("#theme").selectOption("dark");
+  await page.page.reload();
+  assert.equal(await page.page.locator("html").getAttribute("data-theme"), "dark");
+});
