@@ -6,8 +6,8 @@ import { openTable } from "../delta/open.ts";
 import type { Store } from "../delta/store/store.ts";
 import type { Snapshot, Table } from "../delta/table.ts";
 import type { StructType } from "../delta/types.ts";
-import { letterSchema } from "./kafka-column.ts";
 import type { StreamOptions } from "./options.ts";
+import { letterSchema } from "./schemas.ts";
 
 /** A table and the version that the next commit builds on. */
 export type Opened = { table: Table; snapshot: Snapshot };

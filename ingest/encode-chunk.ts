@@ -4,9 +4,10 @@ import type { Snapshot } from "../delta/table.ts";
 import type { StructType } from "../delta/types.ts";
 import type { EncodePlan, Encoder } from "../engine/encoder.ts";
 import type { RawBatch } from "../engine/raw-batch.ts";
+import { TEXT_SCHEMA } from "../engine/text-source.ts";
 import type { ChunkContent, Letter } from "./chunk.ts";
-import { hasKafkaColumn, tableSchema, textFields } from "./kafka-column.ts";
 import type { StreamOptions } from "./options.ts";
+import { hasKafkaColumn, tableSchema } from "./schemas.ts";
 
 type PlanOptions = Pick<
   StreamOptions,
@@ -16,7 +17,7 @@ type PlanOptions = Pick<
 /** The schema of a table that is yet to be made; null where only messages can tell it and there are none. */
 export function declaredSchema(options: PlanOptions): StructType | null {
   const columns =
-    options.schema?.fields ?? (options.format === "text" && !options.transform ? textFields : null);
+    options.schema?.fields ?? (options.format === "text" && !options.transform ? TEXT_SCHEMA.fields : null);
   return columns && tableSchema(columns, options.partitionBy, options.metadata);
 }
 

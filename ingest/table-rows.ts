@@ -4,10 +4,11 @@ import type { Add } from "../delta/actions.ts";
 import { locateFiles } from "../engine/data-files.ts";
 import type { FileCache } from "../engine/file-cache.ts";
 import { type Engine, openEngine } from "../engine/instance.ts";
+import { KAFKA_FIELD } from "../engine/kafka-column.ts";
 import { createRelation } from "../engine/scan.ts";
 import type { Opened } from "./destination.ts";
-import { hasKafkaColumn, KAFKA_COLUMN } from "./kafka-column.ts";
 import type { RowReader } from "./row-reader.ts";
+import { hasKafkaColumn } from "./schemas.ts";
 
 type Bounds = { minValues?: Record<string, unknown>; maxValues?: Record<string, unknown> };
 
@@ -42,8 +43,8 @@ export function createRowReader(options: { cache?: FileCache; memoryLimitBytes: 
       const adds = [...rows.snapshot.files()].filter((add) => {
         const { minValues, maxValues } = boundsOf(add);
         return mayHold(
-          nested(minValues, KAFKA_COLUMN, "partition"),
-          nested(maxValues, KAFKA_COLUMN, "partition"),
+          nested(minValues, KAFKA_FIELD.name, "partition"),
+          nested(maxValues, KAFKA_FIELD.name, "partition"),
           partition,
         );
       });

@@ -1,6 +1,7 @@
-/** The `_kafka` column: where a row came from (contracts.md, "Tables"). */
+/** The schemas of the tables that the ingester makes (contracts.md, "Tables"). */
 
 import type { DataType, StructField, StructType } from "../delta/types.ts";
+import { KAFKA_FIELD } from "../engine/kafka-column.ts";
 
 const field = (name: string, type: DataType): StructField => ({ name, type, nullable: true, metadata: {} });
 
@@ -9,25 +10,6 @@ const headers: DataType = {
   elementType: { type: "struct", fields: [field("key", "string"), field("value", "binary")] },
   containsNull: true,
 };
-
-export const KAFKA_COLUMN = "_kafka";
-
-export const kafkaField: StructField = field(KAFKA_COLUMN, {
-  type: "struct",
-  fields: [
-    field("topic", "string"),
-    field("partition", "integer"),
-    field("offset", "long"),
-    field("timestamp", "timestamp"),
-    field("timestamp_type", "string"),
-    field("key", "binary"),
-    field("headers", headers),
-    field("generation", "integer"),
-  ],
-});
-
-/** Columns of `format: text`. */
-export const textFields: readonly StructField[] = [field("key", "string"), field("value", "string")];
 
 /** Columns of a dead-letter table. */
 export const letterSchema: StructType = {
@@ -49,7 +31,7 @@ export const letterSchema: StructType = {
 };
 
 export function hasKafkaColumn(schema: StructType): boolean {
-  return schema.fields.some((column) => column.name === KAFKA_COLUMN);
+  return schema.fields.some((column) => column.name === KAFKA_FIELD.name);
 }
 
 /**
@@ -64,5 +46,5 @@ export function tableSchema(
   const fields = [...columns];
   if (partitionBy.includes("date") && !fields.some((column) => column.name === "date"))
     fields.push(field("date", "string"));
-  return { type: "struct", fields: metadata ? [...fields, kafkaField] : fields };
+  return { type: "struct", fields: metadata ? [...fields, KAFKA_FIELD] : fields };
 }

@@ -1,0 +1,150 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { isLabError } from "../core/errors.ts";
+import { createTable } from "../delta/create.ts";
+import { memoryStore } from "../delta/store/memory.ts";
+import { TEXT_SCHEMA } from "../engine/text-source.ts";
+import type { RawRecord } from "../kafka/ports.ts";
+import type { Opened } from "./destination.ts";
+import { fingerprint } from "./fingerprint.ts";
+import { type ResumeInput, readResume } from "./resume.ts";
+import { letterSchema, tableSchema } from "./schemas.ts";
+
+const { signal } = new AbortController();
+const record = (offset: bigint, value: string): RawRecord => ({
+  offset,
+  timestampMs: 1000,
+  key: null,
+  value: Buffer.from(value),
+  headers: [],
+});
+
+/** A table whose log settles partition 0 of topic `t` at `settled`, with a mark of that record. */
+async function settledAt(settled: bigint, mark = fingerprint(record(settled, "same"))): Promise<Opened> {
+  const table = await createTable(
+    memoryStore(),
+    { schema: tableSchema(TEXT_SCHEMA.fields, [], true) },
+    signal,
+  );
+  const lab = {
+    v: 1,
+    app: "lab",
+    generation: 3,
+    partitions: [{ topic: "t", partition: 0, fingerprint: mark }],
+  };
+  const result = await table.commit(
+    {
+      readSnapshot: await table.latest(signal),
+      operation: "STREAMING UPDATE",
+      txns: [{ appId: "lab/t-0", version: settled }],
+      info: { lab },
+    },
+    signal,
+  );
+  assert.equal(result.kind, "committed");
+  return { table, snapshot: await table.latest(signal) };
+}
+
+function input(more: Partial<ResumeInput> & { low?: bigint; high?: bigint } = {}): ResumeInput {
+  const { low = 0n, high = 100n, ...rest } = more;
+  return {
+    options: { topic: "t", app: "lab", start: { kind: "earliest" }, onTopicReset: "fail" },
+    partitions: [0],
+    rows: null,
+    letters: null,
+    admin: {
+      watermarks: async () => new Map([[0, { low, high }]]),
+      offsetsAt: async () => new Map([[0, 42n]]),
+      recordAt: async ({ nextOffset }) => record(nextOffset, "same"),
+    },
+    rowReader: { hasRowsOf: async () => false, letteredOffsets: async () => new Set() },
+    signal,
+    ...rest,
+  };
+}
+
+const fails = (code: Parameters<typeof isLabError>[1] & string, hint: RegExp) => (error: unknown) => {
+  assert.ok(isLabError(error, code), String(error));
+  assert.match(error.hint ?? "", hint);
+  return true;
+};
+
+test("goes on one behind the last settled offset, also at 0", async () => {
+  for (const settled of [0n, 41n]) {
+    const resume = await readResume(input({ rows: await settledAt(settled) }));
+    assert.deepEqual(resume.next, new Map([[0, settled + 1n]]));
+    assert.equal(resume.recordGeneration, 3);
+  }
+});
+
+test("without a position: from the start, the end, a time or an offset, as asked", async () => {
+  const at = async (start: ResumeInput["options"]["start"]) => {
+    const base = input({ low: 5n });
+    return (await readResume({ ...base, options: { ...base.options, start } })).next.get(0);
+  };
+  assert.equal(await at({ kind: "earliest" }), 5n);
+  assert.equal(await at({ kind: "latest" }), 100n);
+  assert.equal(await at({ kind: "time", timestampMs: 1 }), 42n);
+  assert.equal(await at({ kind: "offsets", next: new Map([[0, 7n]]) }), 7n);
+  await assert.rejects(at({ kind: "offsets", next: new Map([[0, 101n]]) }), fails("USAGE", /from 5 to 100/));
+});
+
+test("explicit offsets that would skip or double are refused", async () => {
+  const base = input({ rows: await settledAt(41n) });
+  const start = { kind: "offsets" as const, next: new Map([[0, 50n]]) };
+  await assert.rejects(readResume({ ...base, options: { ...base.options, start } }), fails("USAGE", /--app/));
+});
+
+test("a position that retention has passed is never a silent reset", async () => {
+  await assert.rejects(
+    readResume(input({ rows: await settledAt(10n), low: 12n })),
+    fails("OFFSET_EXPIRED", /--on-topic-reset/),
+  );
+});
+
+test("a topic made anew is recognised: by its end, and by another record at the same offset", async () => {
+  await assert.rejects(readResume(input({ rows: await settledAt(200n) })), fails("TOPIC_RESET", /restart/));
+  const other = input({ rows: await settledAt(10n) });
+  const admin = { ...other.admin, recordAt: async () => record(10n, "another") };
+  await assert.rejects(readResume({ ...other, admin }), fails("TOPIC_RESET", /skip/));
+});
+
+test("a record that compaction removed proves nothing", async () => {
+  const base = input({ rows: await settledAt(10n) });
+  const admin = { ...base.admin, recordAt: async () => record(15n, "later") };
+  assert.equal((await readResume({ ...base, admin })).next.get(0), 11n);
+});
+
+test("after a reset: restart begins anew in a new generation, skip goes on at the end", async () => {
+  const base = input({ rows: await settledAt(200n) });
+  const as = (onTopicReset: "restart" | "skip") =>
+    readResume({ ...base, options: { ...base.options, onTopicReset } });
+  const restart = await as("restart");
+  assert.deepEqual([restart.next.get(0), restart.recordGeneration], [0n, 4]);
+  const skip = await as("skip");
+  assert.deepEqual([skip.next.get(0), skip.recordGeneration], [100n, 3]);
+});
+
+test("rows of a partition without a position are refused, not read again", async () => {
+  const table = await createTable(
+    memoryStore(),
+    { schema: tableSchema(TEXT_SCHEMA.fields, [], true) },
+    signal,
+  );
+  const rows = { table, snapshot: await table.latest(signal) };
+  const rowReader = { hasRowsOf: async () => true, letteredOffsets: async () => new Set<bigint>() };
+  await assert.rejects(readResume(input({ rows, rowReader })), fails("OFFSETS_MISSING", /--app/));
+});
+
+test("letters ahead of the rows are verdicts", async () => {
+  const table = await createTable(memoryStore(), { schema: letterSchema }, signal);
+  const txns = [{ appId: "lab/t-0", version: 50n }];
+  await table.commit(
+    { readSnapshot: await table.latest(signal), operation: "STREAMING UPDATE", txns },
+    signal,
+  );
+  const letters = { table, snapshot: await table.latest(signal) };
+  const rowReader = { hasRowsOf: async () => false, letteredOffsets: async () => new Set([45n]) };
+  const resume = await readResume(input({ rows: await settledAt(41n), letters, rowReader }));
+  assert.deepEqual(resume.verdicts, new Map([[0, new Set([45n])]]));
+});
