@@ -147,7 +147,7 @@ test("a lost commit drops everything and asks the log where to go on", () => {
   assert.deepEqual(state.chunks, []);
 });
 
-test("the source is paused at the byte budget and goes on when half of it is free", () => {
+test("the source is paused at the byte budget and goes on when a chunk has room again", () => {
   const big = (from: bigint) => fetched(from, from + 1n, { bytes: 11_000 });
   const wide = initialState({ ...limits, chunkBytes: 15_000 });
   const first = run([assigned, positions(0n), big(0n), { type: "encoded", chunk: 1 }], wide);

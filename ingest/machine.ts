@@ -350,7 +350,7 @@ function commitNext(state: State): Step {
   };
 }
 
-/** Pauses the source at the byte budget and lets it go on once half of it is free again. */
+/** Pauses the source at the byte budget, or when encoding falls behind, and lets it go on when a chunk has room again. */
 function balance(state: State): Step {
   const { budgetBytes, chunkBytes } = state.limits;
   const own = ownBytes(state);
@@ -360,7 +360,7 @@ function balance(state: State): Step {
     const flushed = own >= budgetBytes ? andThen(stay(flush(state)), encodeNext, commitNext) : stay(state);
     return { state: { ...flushed.state, isPaused: true }, effects: [...flushed.effects, { type: "pause" }] };
   }
-  if (state.isPaused && own <= budgetBytes / 2 && raw <= chunkBytes) {
+  if (state.isPaused && own <= budgetBytes - chunkBytes && raw <= chunkBytes) {
     return { state: { ...state, isPaused: false }, effects: [{ type: "resume" }] };
   }
   return stay(state);
