@@ -26,12 +26,13 @@ export type DestinationStores = { rows: Store; letters: Store };
 export function createDestination(
   options: Pick<StreamOptions, "partitionBy" | "tableProperties">,
   stores: DestinationStores,
+  onStep: (step: "in-checkpoint") => void,
 ): Destination {
   const tables: { rows: Table | null; letters: Table | null } = { rows: null, letters: null };
 
   async function look(kind: "rows" | "letters", signal: AbortSignal): Promise<Opened | null> {
     try {
-      tables[kind] ??= await openTable(stores[kind], signal);
+      tables[kind] ??= await openTable(stores[kind], signal, { onStep });
     } catch (error) {
       if (isLabError(error, "NOT_A_TABLE")) return null;
       throw error;
@@ -49,10 +50,10 @@ export function createDestination(
     signal: AbortSignal,
   ): Promise<Opened> {
     try {
-      tables[kind] = await createTable(stores[kind], definition, signal);
+      tables[kind] = await createTable(stores[kind], definition, signal, { onStep });
     } catch (error) {
       if (!isLabError(error, "TABLE_EXISTS")) throw error;
-      tables[kind] = await openTable(stores[kind], signal);
+      tables[kind] = await openTable(stores[kind], signal, { onStep });
     }
     return { table: tables[kind], snapshot: await tables[kind].latest(signal) };
   }

@@ -18,7 +18,12 @@ import { lettersFile } from "./letters-file.ts";
 import type { StreamOptions } from "./options.ts";
 
 /** Where a process can be told to die, to prove that it does no harm (`LAB_FAILPOINT`). */
-export type CommitStep = "before-upload" | "after-upload" | "after-letters" | "after-commit";
+export type CommitStep =
+  | "before-upload"
+  | "after-upload"
+  | "after-letters"
+  | "after-commit"
+  | "in-checkpoint";
 
 export type PublishInput = {
   options: Pick<StreamOptions, "app" | "topic">;

@@ -3,6 +3,7 @@
 import { LabError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { retry } from "../core/retry.ts";
+import { probePutIfAbsent } from "../delta/store/probe.ts";
 import type { Store } from "../delta/store/store.ts";
 import type { Encoder } from "../engine/encoder.ts";
 import type { Admin, Kafka } from "../kafka/ports.ts";
@@ -54,9 +55,11 @@ export function createIngest(options: IngestOptions, deps: IngestDeps): Ingest {
       rows: await deps.openStore(stream.tableUri),
       letters: await deps.openStore(`${stream.tableUri}__dead_letters`),
     };
-    const destination = createDestination(stream, stores);
+    const destination = createDestination(stream, stores, deps.onStep);
     try {
       await retry(() => destination.refresh(signal), { signal, deadlineMs: options.connectTimeoutMs });
+      // A file system's link(2) is known to be atomic; of an object store that is found out before it is trusted.
+      if (stores.rows.localPath === undefined) await probePutIfAbsent(stores.rows, signal);
       const share = 1 / options.streams.length;
       const running = createStream(stream, {
         ...deps,
