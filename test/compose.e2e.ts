@@ -1,0 +1,228 @@
+/** `docker compose up` on a fresh clone: the lab as containers, built and run for real on images made of registry packages. */
+
+import assert from "node:assert/strict";
+import { execFile, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { networkInterfaces } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { openStore } from "../delta/store/open.ts";
+import { connectKafka } from "../kafka/client.ts";
+import { canConnect, freePort } from "../services/ports.ts";
+import { until } from "./support/until.ts";
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL("..", import.meta.url));
+const { signal } = new AbortController();
+
+const referees = process.env.LAB_REFEREES;
+if (!referees) throw new Error("LAB_REFEREES must name the folder that has standins/up");
+const standins = join(referees, "standins");
+
+const ports = { LAB_PORT: await freePort(), LAB_KAFKA_PORT: await freePort(), LAB_S3_PORT: await freePort() };
+const env: NodeJS.ProcessEnv = {
+  ...process.env,
+  COMPOSE_PROJECT_NAME: `lab-e2e-${randomUUID().slice(0, 8)}`,
+  LAB_IMAGE: "delta-stream-lab:e2e",
+  ...Object.fromEntries(Object.entries(ports).map(([name, port]) => [name, String(port)])),
+};
+const page = `http://localhost:${ports.LAB_PORT}`;
+
+type Container = {
+  Name: string;
+  Service: string;
+  State: string;
+  Health: string;
+  ExitCode: number;
+};
+
+let startedEngine = false;
+
+before(async () => {
+  startedEngine = !(await answers());
+  await shown(join(standins, "up"), []);
+  const { stdout } = await run("docker", ["compose", "config", "--quiet"], { cwd: root, env });
+  assert.equal(stdout, "", "every variable has a default");
+  await shown("docker", ["compose", "up", "--detach", "--build", "--wait", "--wait-timeout", "300"]);
+});
+
+after(async () => {
+  const logs = await compose("logs", "--no-color", "--tail", "40").catch(String);
+  process.stderr.write(logs);
+  await shown("docker", ["compose", "down", "--volumes", "--timeout", "15"]);
+  if (startedEngine) await shown(join(standins, "down"), []);
+});
+
+test("every service is healthy, and the one-shot jobs are done", async () => {
+  const all = await containers();
+  const jobs = all.filter(({ Service }) => ["init", "topics"].includes(Service));
+  const services = all.filter((one) => !jobs.includes(one));
+  assert.deepEqual(services.map(({ Service }) => Service).sort(), [
+    "dashboard",
+    "ingester",
+    "kafka",
+    "minio",
+    "orders-producer",
+    "producer",
+  ]);
+  for (const one of services) assert.equal(`${one.State}, ${one.Health}`, "running, healthy", one.Service);
+  assert.equal(jobs.length, 2);
+  for (const one of jobs) assert.equal(`${one.State}, ${one.ExitCode}`, "exited, 0", one.Service);
+});
+
+for (const table of ["my_topic", "orders"]) {
+  test(`rows of ${table} appear and grow, each message once`, async () => {
+    const first = await until(`rows in ${table}`, () => counted(table).then(({ rows }) => rows > 0 && rows), {
+      deadlineMs: 120_000,
+    });
+    const now = await until(
+      `more rows in ${table}`,
+      () => counted(table).then((next) => next.rows > first && next),
+      { deadlineMs: 60_000 },
+    );
+    assert.equal(now.rows, now.distinct);
+  });
+}
+
+test("the page is served, on this machine's loopback only, and so are broker and store", async () => {
+  const reply = await fetch(page);
+  assert.equal(reply.status, 200);
+  assert.match(await reply.text(), /<html/i);
+  const outside = Object.values(networkInterfaces())
+    .flatMap((all) => all ?? [])
+    .filter(({ family, internal }) => family === "IPv4" && !internal);
+  for (const port of Object.values(ports)) {
+    assert.equal(await canConnect("127.0.0.1", port, 1000, signal), true);
+    for (const { address } of outside) {
+      assert.equal(await canConnect(address, port, 1000, signal), false, `${address}:${port}`);
+    }
+  }
+});
+
+test("broker and store are usable from this machine at the published ports", async () => {
+  const kafka = connectKafka({
+    brokers: [`localhost:${ports.LAB_KAFKA_PORT}`],
+    clientId: "compose-test",
+    connectTimeoutMs: 10_000,
+  });
+  const admin = await kafka.admin();
+  try {
+    const ends = [...(await admin.watermarks("orders")).values()].map(({ high }) => high);
+    assert.ok(ends.length === 3 && ends.some((end) => end > 0n), `ends ${ends}`);
+  } finally {
+    await admin.close();
+  }
+  const store = await openStore("s3://lab/tables/orders", {
+    signal,
+    s3: {
+      endpoint: `http://localhost:${ports.LAB_S3_PORT}`,
+      accessKeyId: "lab",
+      secretAccessKey: "lab-secret-key",
+    },
+  });
+  const version0 = await store.get("_delta_log/00000000000000000000.json", signal);
+  assert.match(new TextDecoder().decode(version0), /"metaData"/);
+  await store.close();
+});
+
+test("all of it is limited to less than 2 GB, and uses less than its limits", async () => {
+  const running = (await containers()).filter(({ State }) => State === "running");
+  const { stdout } = await run("docker", [
+    "inspect",
+    "--format",
+    "{{.HostConfig.Memory}} {{.Name}}",
+    ...running.map(({ Name }) => Name),
+  ]);
+  const limits = stdout
+    .trim()
+    .split("\n")
+    .map((line) => Number(line.split(" ")[0]));
+  assert.ok(
+    limits.every((limit) => limit > 0),
+    stdout,
+  );
+  const sum = limits.reduce((total, limit) => total + limit, 0);
+  assert.ok(sum < 2_000_000_000, `limits add up to ${sum} bytes`);
+});
+
+test("the lab's own processes are node, run by an ordinary user, with no packages for development", async () => {
+  for (const service of ["producer", "orders-producer", "ingester", "dashboard"]) {
+    const inside = (...command: string[]) => compose("exec", "--no-TTY", service, ...command);
+    assert.notEqual((await inside("id", "-u")).trim(), "0", service);
+    assert.match(await inside("cat", "/proc/1/cmdline"), /node/);
+  }
+  await assert.rejects(compose("exec", "--no-TTY", "ingester", "ls", "/app/node_modules/typescript"));
+});
+
+test("after everything was killed, `up` heals: nothing is lost or doubled, and rows go on", async () => {
+  const before = await counted("orders");
+  await compose("kill");
+  await shown("docker", ["compose", "up", "--detach", "--wait", "--wait-timeout", "300"]);
+  const now = await until(
+    "more rows than before the kill",
+    () => counted("orders").then((next) => next.rows > before.rows && next),
+    { deadlineMs: 120_000 },
+  );
+  assert.equal(now.rows, now.distinct);
+  const gaps = await query(
+    "SELECT count(*) FROM (SELECT _kafka.partition, max(_kafka.offset) - min(_kafka.offset) + 1 - count(*) AS missing FROM orders GROUP BY 1) WHERE missing > 0",
+  );
+  assert.equal(Number(gaps[0]?.[0]), 0);
+});
+
+test("the ingester stops in order when it is told to", async () => {
+  await compose("stop", "ingester");
+  const [stopped] = (await containers()).filter(({ Service }) => Service === "ingester");
+  assert.equal(stopped?.ExitCode, 0);
+});
+
+async function counted(table: string): Promise<{ rows: number; distinct: number }> {
+  const [row] = await query(
+    `SELECT count(*), count(DISTINCT (_kafka.partition, _kafka.offset)) FROM ${table}`,
+  );
+  return { rows: Number(row?.[0]), distinct: Number(row?.[1]) };
+}
+
+async function query(sql: string): Promise<unknown[][]> {
+  const reply = await fetch(`${page}/api/query`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ sql }),
+  });
+  const answer = await reply.text();
+  assert.equal(reply.status, 200, answer);
+  return (JSON.parse(answer) as { rows: unknown[][] }).rows;
+}
+
+async function compose(...args: string[]): Promise<string> {
+  const { stdout } = await run("docker", ["compose", ...args], {
+    cwd: root,
+    env,
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  return stdout;
+}
+
+async function containers(): Promise<Container[]> {
+  const text = await compose("ps", "--all", "--format", "json");
+  return text
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Container);
+}
+
+/** Runs a command whose progress is of interest in a log; rejects unless it exits with 0. */
+async function shown(command: string, args: string[]): Promise<void> {
+  const child = spawn(command, args, { cwd: root, env, stdio: ["ignore", 2, 2] });
+  const status = await new Promise((resolve) => child.once("close", resolve));
+  assert.equal(status, 0, `${command} ${args.join(" ")}`);
+}
+
+async function answers(): Promise<boolean> {
+  return run("docker", ["version"], { env }).then(
+    () => true,
+    () => false,
+  );
+}
