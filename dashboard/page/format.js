@@ -60,7 +60,7 @@ export function cell(value) {
 }
 
 const NUMBERS =
-  /^(byte|short|int|integer|long|float|double|real|decimal|numeric|u?(tiny|small|big|huge)int|uint)/i;
+  /^(byte|short|int|integer|uinteger|u?(tiny|small|big|huge)int|long|float|double|real|decimal|numeric)\b/i;
 
 /** Whether a column's values line up on the right. @param {string} type */
 export const isNumeric = (type) => NUMBERS.test(type) && !type.endsWith("[]");

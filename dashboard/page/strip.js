@@ -52,7 +52,7 @@ export function drawVersions(entries, frame, colours) {
   pen.fillStyle = colours.muted;
   pen.fillRect(PAD - 8, floor, width - 2 * PAD + 16, 1);
   entries.forEach((entry, n) => {
-    const tall = Math.max(3, (heights[n] ?? 0) * (floor - TOP));
+    const tall = Math.max(kindOf(entry) === "optimize" ? 14 : 3, (heights[n] ?? 0) * (floor - TOP));
     drawVersion(pen, entry, { x: placeOf(frame, entry.version), floor, tall, thick }, colours);
   });
   return canvas;

@@ -1,0 +1,223 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import fc from "fast-check";
+import type { VersionEntry } from "./tables.ts";
+
+// The page's modules are plain JavaScript; their own types are checked by the last test.
+const load = (name: string) => import(new URL(`./page/${name}`, import.meta.url).href);
+const address = await load("address.js");
+const format = await load("format.js");
+const model = await load("model.js");
+const words = await load("flow-words.js");
+const strip = await load("strip.js");
+const sql = await load("sql.js");
+
+function entry(version: number, change: Partial<VersionEntry> = {}): VersionEntry {
+  return {
+    ...{ version, timestamp: "2026-11-29T20:00:00.000000Z", operation: "STREAMING UPDATE" },
+    ...{ rowsAdded: "10", rowsRemoved: "0", filesAdded: 1, filesRemoved: 0, offsets: [] },
+    ...change,
+  };
+}
+
+test("an address and the state it stands for are each other's inverse, whatever the names", () => {
+  const route = fc.record({
+    table: fc.string({ minLength: 1, unit: "grapheme" }),
+    tab: fc.constantFrom("rows", "schema", "files", "sql"),
+    version: fc.option(fc.nat()),
+    sql: fc.string({ unit: "grapheme" }),
+  });
+  fc.assert(
+    fc.property(route, (given) => {
+      const expected = { ...given, sql: given.tab === "sql" ? given.sql : null };
+      assert.deepEqual(address.parseAddress(address.formatAddress(given)), expected);
+    }),
+  );
+});
+
+test("a broken address is the nearest state that makes sense", () => {
+  const nothing = { table: null, tab: "rows", version: null, sql: null };
+  for (const text of ["/", "/t/", "/t/%ff", "/x/y"])
+    assert.deepEqual(address.parseAddress(text), nothing, text);
+  for (const text of ["?version=", "?version=-1", "?version=x", "?version=1e3"])
+    assert.deepEqual(address.parseAddress(`/t/orders/nothing${text}`), { ...nothing, table: "orders" }, text);
+});
+
+test("counts are exact, whatever their length, and unknown is a question mark", () => {
+  assert.equal(format.count("9007199254740993123"), "9,007,199,254,740,993,123");
+  assert.deepEqual([null, 0, "999", 1000, "-1204"].map(format.count), ["?", "0", "999", "1,000", "-1,204"]);
+  assert.deepEqual([null, 0, 0.25, 9.99, 1234.4].map(format.rate), ["?", "0/s", "0.3/s", "10/s", "1,234/s"]);
+  assert.deepEqual(["0", "1", "1023", "1024", "1048576"].map(format.bytes), [
+    ...["0 bytes", "1 byte", "1,023 bytes", "1.0 KiB", "1.0 MiB"],
+  ]);
+  assert.deepEqual([0, 9_940, 89_000, 91_000, 86_400_000 * 3].map(format.duration), [
+    ...["0.0 s", "9.9 s", "89 s", "2 min", "3 days"],
+  ]);
+});
+
+test("a time has its zone, and its date if that is another one", () => {
+  const today = Date.parse("2026-11-29T23:00:00Z");
+  assert.equal(format.clock("2026-11-29T20:15:03.123456Z", today), "20:15:03Z");
+  assert.equal(format.clock("2026-11-28T20:15:03.123456Z", today), "2026-11-28 20:15:03Z");
+});
+
+test("characters that would hide or reorder text are shown as code points; NULL is not a text", () => {
+  assert.equal(
+    format.cell("a\u0000b\u202ec\u200d"),
+    "a\u27e8U+0000\u27e9b\u27e8U+202E\u27e9c\u27e8U+200D\u27e9",
+  );
+  assert.equal(format.cell("NULL"), "NULL");
+  assert.equal(format.cell(null), null);
+  assert.equal(format.cell({ a: ["1"] }), '{"a":["1"]}');
+  assert.deepEqual(["BIGINT", "decimal(12,2)", "long", "UINTEGER"].map(format.isNumeric), [
+    true,
+    true,
+    true,
+    true,
+  ]);
+  assert.deepEqual(["VARCHAR", "BIGINT[]", "struct<a: long>", "interval"].map(format.isNumeric), [
+    ...[false, false, false, false],
+  ]);
+});
+
+test("rows after each version are counted from version 0, past an optimize", () => {
+  const entries = [
+    entry(0, { rowsAdded: "0", filesAdded: 0 }),
+    entry(1),
+    entry(2, { operation: "OPTIMIZE", rowsAdded: "10", filesRemoved: 4 }),
+    entry(3, { operation: "DELETE", rowsAdded: "0", rowsRemoved: "4" }),
+  ];
+  assert.deepEqual(model.rowsAfter(entries, null), [0, 10, 10, 6]);
+});
+
+test("where a version does not say its rows, a version that is known in full carries the count on both sides", () => {
+  const entries = [entry(7), entry(8), entry(9, { rowsAdded: null }), entry(10)];
+  assert.deepEqual(
+    model.rowsAfter(entries, null),
+    [null, null, null, null],
+    "the log begins at 7: nothing to count from",
+  );
+  assert.deepEqual(model.rowsAfter(entries, { version: 8, rows: "50" }), [40, 50, null, null]);
+  assert.deepEqual(model.rowsAfter(entries, { version: 10, rows: "99" }), [null, null, 89, 99]);
+  assert.deepEqual(model.rowsAfter(entries, { version: 8, rows: null }), [null, null, null, null]);
+  const whole = [entry(0), entry(1, { rowsAdded: null }), entry(2)];
+  assert.deepEqual(model.rowsAfter(whole, { version: 2, rows: "70" }), [10, 60, 70]);
+});
+
+test("each kind of version has its shape and its words", () => {
+  const cases: [Partial<VersionEntry>, string, string][] = [
+    [{}, "append", "10 rows added"],
+    [{ rowsAdded: "1" }, "append", "1 row added"],
+    [{ rowsAdded: null }, "append", "1 file added, rows not counted"],
+    [
+      { operation: "OPTIMIZE", rowsAdded: "0", filesRemoved: 40 },
+      "optimize",
+      "40 files became 1, rows unchanged",
+    ],
+    [{ operation: "DELETE", rowsAdded: "0", rowsRemoved: "3", filesRemoved: 1 }, "change", "3 rows removed"],
+    [{ operation: "MERGE", rowsRemoved: null }, "change", "10 rows added, rows removed not counted"],
+    [{ operation: "ADD COLUMNS", rowsAdded: "0", filesAdded: 0 }, "schema", "0 rows added"],
+    [{ operation: "RESTORE", rowsRemoved: "5" }, "restore", "10 rows added, 5 rows removed"],
+    [{ rowsAdded: "0", filesAdded: 0 }, "other", "0 rows added"],
+  ];
+  for (const [change, kind, text] of cases)
+    assert.deepEqual([model.kindOf(entry(1, change)), model.whatItDid(entry(1, change))], [kind, text]);
+});
+
+test("marks are found in both directions", () => {
+  const entries = [
+    entry(0),
+    entry(1, { operation: "OPTIMIZE" }),
+    entry(2),
+    entry(3, { operation: "RESTORE" }),
+  ];
+  assert.equal(model.nextMark(entries, 0, 1), 1);
+  assert.equal(model.nextMark(entries, 1, 1), 3);
+  assert.equal(model.nextMark(entries, 3, 1), null);
+  assert.equal(model.nextMark(entries, 3, -1), 1);
+});
+
+test("a long line is thinned to the most points it may have, ends included", () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 12_000 }), fc.integer({ min: 10, max: 1_000 }), (length, most) => {
+      const points = Array.from({ length }, (_, n) => n);
+      const thin: number[] = model.thin(points, most);
+      assert.ok(thin.length <= most + 1);
+      assert.deepEqual([thin[0], thin.at(-1)], [0, length - 1]);
+    }),
+  );
+});
+
+test("bars are logarithmic only where versions differ more than a hundredfold", () => {
+  const even = strip.heightsOf([
+    entry(0, { rowsAdded: "0" }),
+    entry(1, { rowsAdded: "50" }),
+    entry(2, { rowsAdded: "100" }),
+  ]);
+  assert.deepEqual([even.heights, even.isLog], [[0, 0.5, 1], false]);
+  const wide = strip.heightsOf([entry(0, { rowsAdded: "10" }), entry(1, { rowsAdded: "100000" })]);
+  assert.equal(wide.isLog, true);
+  assert.ok(wide.heights[0] > 0.1);
+});
+
+test("stations say unknown where nothing is known, and an idle partition is quiet, not broken", () => {
+  const labels = (stations: { label: string; condition: string }[]) =>
+    stations.map((s) => [s.label, s.condition]);
+  assert.deepEqual(labels(words.stationsOf(null, null, 0)), [
+    ["Producer", "none"],
+    ["Topic", "none"],
+    ["Ingester", "none"],
+    ["Table", "none"],
+  ]);
+  const stream = {
+    ...{
+      topic: "orders",
+      table: "orders",
+      producers: [],
+      records: "5",
+      producedPerSecond: 0,
+      lag: "0",
+      lagSeconds: 0,
+    },
+    ...{ quietSince: "2026-11-29T20:00:00Z", ingesters: [], ingestedPerSecond: null, partitions: [] },
+  };
+  const later = Date.parse("2026-11-29T20:03:00Z");
+  const [, topic, ingester] = words.stationsOf(stream, null, later);
+  assert.deepEqual([topic.condition, topic.note], ["quiet", "quiet 3 min, 5 messages"]);
+  assert.equal(ingester.note, "nobody reads this topic");
+  assert.equal(words.streamOf({ streams: [stream] }, "orders__dead_letters"), stream);
+  assert.equal(words.streamOf({ streams: [stream] }, "other"), null);
+});
+
+test("an error points at its place in its line", () => {
+  assert.deepEqual(sql.pointAt("SELECT 1\nFROM nothing", 14), ["FROM nothing", "     ^"]);
+  assert.deepEqual(sql.pointAt("SELEC 1", 0), ["SELEC 1", "^"]);
+  assert.deepEqual(sql.pointAt("SELECT 1", undefined), []);
+  assert.deepEqual(sql.pointAt("short", 99), []);
+});
+
+test("CSV tells NULL from empty text and quotes what needs it", () => {
+  const columns = [
+    { name: "a", type: "VARCHAR" },
+    { name: "b, c", type: "VARCHAR" },
+  ];
+  const rows = [
+    [null, ""],
+    ['say "hi"', "two\nlines"],
+    [{ x: 1 }, "=1+1"],
+  ];
+  assert.equal(
+    sql.delimited({ columns, rows }, ","),
+    'a,"b, c"\r\n,""\r\n"say ""hi""","two\nlines"\r\n"{""x"":1}",=1+1\r\n',
+  );
+});
+
+test("the page's JavaScript has the types it claims", async () => {
+  const tsc = fileURLToPath(new URL("../node_modules/.bin/tsc", import.meta.url));
+  await promisify(execFile)(tsc, ["-p", fileURLToPath(new URL("./page", import.meta.url))]).catch((error) =>
+    assert.fail(error.stdout),
+  );
+});
