@@ -1,33 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isLabError, LabError } from "../core/errors.ts";
-import type { Add } from "./actions.ts";
 import { createTable } from "./create.ts";
 import { openTable } from "./open.ts";
 import { memoryStore } from "./store/memory.ts";
 import type { Store } from "./store/store.ts";
+import { commit, committed, file, quick, schema, signal } from "./table.fixture.ts";
 import type { CommitResult, Table } from "./table.ts";
-import type { StructType } from "./types.ts";
-
-const signal = new AbortController().signal;
-const quick = { outages: { firstMs: 1, maxMs: 2 }, random: () => 0 };
-const schema: StructType = {
-  type: "struct",
-  fields: [{ name: "id", type: "long", nullable: true, metadata: {} }],
-};
-
-function file(name: string, over: Partial<Add> = {}): Add {
-  return { path: name, partitionValues: {}, size: 10, modificationTime: 1, dataChange: true, ...over };
-}
-
-function committed(result: CommitResult): Extract<CommitResult, { kind: "committed" }> {
-  assert.equal(result.kind, "committed");
-  return result as Extract<CommitResult, { kind: "committed" }>;
-}
 
 async function append(table: Table, name: string, over: object = {}): Promise<CommitResult> {
-  const readSnapshot = await table.latest(signal);
-  return table.commit({ readSnapshot, operation: "WRITE", adds: [file(name)], ...over }, signal);
+  return commit(table, { adds: [file(name)], ...over });
 }
 
 /** A store whose commit puts go through `put`, told which attempt it is and how to do it for real. */

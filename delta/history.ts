@@ -18,9 +18,8 @@ export async function* readHistory(
   const { after = -1, limit = Number.POSITIVE_INFINITY, signal } = options;
   const { commits } = await listLog(store, 0, signal);
   const times = new Map(fileTimes(commits).map(({ version, timestampMs }) => [version, timestampMs]));
-  const wanted = commits
-    .filter(({ version }) => version > after)
-    .slice(-Math.min(limit, commits.length) || commits.length);
+  const newer = commits.filter(({ version }) => version > after);
+  const wanted = newer.slice(Math.max(0, newer.length - limit));
   for (let end = wanted.length; end > 0; end -= CHUNK) {
     const entries: HistoryEntry[] = [];
     for await (const { version, actions } of readCommits(

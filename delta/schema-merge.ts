@@ -36,6 +36,8 @@ function mergeStructs(table: StructType, incoming: StructType, path: string): St
 
 function mergeTypes(table: DataType, incoming: DataType, path: string): DataType {
   if (table === incoming || incoming === "void") return table;
+  // No file holds a value of a void column, so any type fits it.
+  if (table === "void") return nullable(incoming);
   if (isStruct(table) && isStruct(incoming)) return mergeStructs(table, incoming, path);
   if (typeof table === "object" && typeof incoming === "object") {
     if (table.type === "array" && incoming.type === "array") {
