@@ -4,15 +4,9 @@ import { join } from "node:path";
 import { cacheFolder } from "../core/cache-folder.ts";
 import { type FileCache, openFileCache } from "../engine/file-cache.ts";
 import { type Catalog, openCatalog } from "./catalog.ts";
+import type { QueryLimits } from "./relations.ts";
 import type { AskedPoint } from "./resolve.ts";
-import {
-  answer,
-  type QueryAnswer,
-  type QueryContext,
-  type QueryLimits,
-  type RunningQuery,
-  startQuery,
-} from "./run.ts";
+import { answer, type QueryAnswer, type QueryContext, type RunningQuery, startQuery } from "./run.ts";
 
 export type QueryOptions = {
   /** Where tables are looked up by name: a folder or `s3://bucket/prefix`. */

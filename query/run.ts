@@ -1,24 +1,15 @@
 /** Runs a query over tables of a store: parsed, its tables found, their versions made views, its rows handed on as they come. */
 
-import { locateFiles } from "../engine/data-files.ts";
-import type { FileCache } from "../engine/file-cache.ts";
-import { type EngineSettings, openEngine } from "../engine/instance.ts";
+import { openEngine } from "../engine/instance.ts";
 import { type Column, stream, type Value } from "../engine/result.ts";
-import { allowedPathsOf, createRelation, type DataFiles } from "../engine/scan.ts";
 import type { Catalog } from "./catalog.ts";
 import { type Cell, toCell } from "./cells.ts";
+import { engineSettings, openRelations, type Reading } from "./relations.ts";
 import { type AskedPoint, resolve } from "./resolve.ts";
 import { asSqlError, isReadError } from "./sql-error.ts";
 import { parseStatement } from "./statement.ts";
 
-export type QueryLimits = Pick<EngineSettings, "memoryLimitBytes" | "threads" | "tempDir">;
-
-export type QueryContext = {
-  catalog: Catalog;
-  /** For tables that are not in local folders. Opened when first needed. */
-  cache: () => Promise<FileCache>;
-  limits: QueryLimits;
-};
+export type QueryContext = Reading & { catalog: Catalog };
 
 /** A running query: read `chunks` to their end, or not, then close. */
 export type RunningQuery = {
@@ -57,15 +48,8 @@ export async function startQuery(
   options: StartOptions,
 ): Promise<RunningQuery> {
   const { signal, untrusted = false } = options;
-  const settings = { ...context.limits, preserveOrder: true, errorsAsJson: true };
+  const settings = engineSettings(context.limits);
   const parser = await openEngine(untrusted ? { ...settings, allowedPaths: [] } : settings);
-  const held: DataFiles[] = [];
-  let engine = parser;
-  const close = async () => {
-    if (engine !== parser) engine.close();
-    parser.close();
-    for (const data of held) await data.close();
-  };
   try {
     const statement = await parseStatement(parser, sql, { untrusted, signal });
     const { relations, views } = await resolve(statement, {
@@ -73,43 +57,40 @@ export async function startQuery(
       untrusted,
       catalog: context.catalog,
     });
-    const sources = [];
-    for (const relation of relations) {
-      const { store } = relation.named.table;
-      const cache = store.localPath === undefined ? await context.cache() : undefined;
-      const data = await locateFiles(store, relation.snapshot.files(), cache, signal);
-      held.push(data);
-      sources.push({ ...relation, data });
-    }
-    if (untrusted) {
-      const allowedPaths = held.flatMap(allowedPathsOf);
-      engine = await openEngine({ ...settings, allowedPaths });
-    }
-    for (const { view, snapshot, data } of sources) {
-      await createRelation(engine, { name: view, table: snapshot, data, signal });
-    }
     const runnable = await statement.over(views);
+    const sources = relations.map(({ view, named, snapshot }) => ({
+      view,
+      table: snapshot,
+      store: named.table.store,
+      adds: snapshot.files(),
+    }));
+    const opened = await openRelations(context, sources, { isolated: untrusted, signal });
     const explain = async (error: unknown) => {
       signal.throwIfAborted();
-      for (const data of isReadError(error) ? held : []) {
-        const missing = await data.explain(error);
+      if (isReadError(error)) {
+        const missing = await opened.explain(error);
         if (missing !== error) return missing;
       }
       return asSqlError(error, sql, ({ position }) =>
         position === undefined ? undefined : runnable.place(position),
       );
     };
-    options.onRun?.();
-    const result = await stream(engine, runnable.sql, signal, { selectOnly: untrusted }).catch(
-      async (error: unknown) => {
-        throw await explain(error);
-      },
-    );
-    const tables = relations.map(({ named, snapshot }) => ({ name: named.name, version: snapshot.version }));
-    return { columns: result.columns, chunks: explained(result.chunks, explain), tables, close };
-  } catch (error) {
-    await close();
-    throw error;
+    try {
+      options.onRun?.();
+      const result = await stream(opened.engine, runnable.sql, signal, { selectOnly: untrusted });
+      const tables = relations.map(({ named, snapshot }) => ({
+        name: named.name,
+        version: snapshot.version,
+      }));
+      const { close } = opened;
+      return { columns: result.columns, chunks: explained(result.chunks, explain), tables, close };
+    } catch (error) {
+      const cause = await explain(error);
+      await opened.close();
+      throw cause;
+    }
+  } finally {
+    parser.close();
   }
 }
 

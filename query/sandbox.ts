@@ -3,7 +3,8 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { type ErrorCode, LabError } from "../core/errors.ts";
-import type { QueryAnswer, QueryLimits } from "./run.ts";
+import type { QueryLimits } from "./relations.ts";
+import type { QueryAnswer } from "./run.ts";
 import type { Point } from "./statement.ts";
 
 export type SandboxOptions = {

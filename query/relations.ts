@@ -1,0 +1,72 @@
+/** An engine in which chosen files of tables stand as views: what every reader of rows builds on. */
+
+import type { Add } from "../delta/actions.ts";
+import type { Store } from "../delta/store/store.ts";
+import { locateFiles } from "../engine/data-files.ts";
+import type { FileCache } from "../engine/file-cache.ts";
+import { type Engine, type EngineSettings, openEngine } from "../engine/instance.ts";
+import { allowedPathsOf, createRelation, type DataFiles, type RelationOptions } from "../engine/scan.ts";
+
+export type QueryLimits = Pick<EngineSettings, "memoryLimitBytes" | "threads" | "tempDir">;
+
+export type Reading = {
+  limits: QueryLimits;
+  /** For tables that are not in local folders. Opened when first needed. */
+  cache: () => Promise<FileCache>;
+};
+
+export type Source = { view: string; table: RelationOptions["table"]; store: Store; adds: Iterable<Add> };
+
+export type Relations = {
+  engine: Engine;
+  /** Turns an error of reading into DATA_FILE_MISSING where a file of the views is gone. */
+  explain(error: unknown): Promise<unknown>;
+  close(): Promise<void>;
+};
+
+/** What engines of queries have in common. */
+export function engineSettings(limits: QueryLimits): EngineSettings {
+  return { ...limits, preserveOrder: true, errorsAsJson: true };
+}
+
+/** With `isolated`, the engine can read the files of the views and nothing else. DATA_FILE_MISSING, UNSUPPORTED_FEATURE. */
+export async function openRelations(
+  reading: Reading,
+  sources: readonly Source[],
+  options: { isolated?: boolean; signal: AbortSignal },
+): Promise<Relations> {
+  const { signal } = options;
+  const held: DataFiles[] = [];
+  let engine: Engine | undefined;
+  const close = async () => {
+    engine?.close();
+    for (const data of held) await data.close();
+  };
+  try {
+    for (const { store, adds } of sources) {
+      const cache = store.localPath === undefined ? await reading.cache() : undefined;
+      held.push(await locateFiles(store, adds, cache, signal));
+    }
+    const settings = engineSettings(reading.limits);
+    engine = await openEngine(
+      options.isolated ? { ...settings, allowedPaths: held.flatMap(allowedPathsOf) } : settings,
+    );
+    for (const [index, { view, table }] of sources.entries()) {
+      await createRelation(engine, { name: view, table, data: held[index]!, signal });
+    }
+    return {
+      engine,
+      async explain(error) {
+        for (const data of held) {
+          const found = await data.explain(error);
+          if (found !== error) return found;
+        }
+        return error;
+      },
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
