@@ -1,16 +1,25 @@
-/** The encoder over DuckDB: messages are checked and fed as a file, converted into a table, and copied out as Parquet. */
+/** The encoder over DuckDB: messages are checked and fed as a file, converted into a table, perhaps transformed, and copied out as Parquet. */
 
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { LabError } from "../core/errors.ts";
-import type { StructField } from "../delta/types.ts";
+import type { StructField, StructType } from "../delta/types.ts";
 import type { Encoded, EncodePlan, Encoder } from "./encoder.ts";
-import { openEngine, quoteName } from "./instance.ts";
-import { createJsonSource } from "./json-source.ts";
+import { type Engine, openEngine, quoteName } from "./instance.ts";
+import { createJsonSource, type Source } from "./json-source.ts";
 import { KAFKA_FIELD, KAFKA_STRUCT, loadOrigins } from "./kafka-column.ts";
-import type { RawBatch } from "./raw-batch.ts";
+import { createRawBatch, type RawBatch } from "./raw-batch.ts";
 import { writeRowFiles } from "./row-files.ts";
 import { readText, TEXT_SCHEMA } from "./text-source.ts";
+import {
+  applyTransform,
+  INDEX_FIELD,
+  loadMessages,
+  mergeYield,
+  prepareTransform,
+  rowsByPlace,
+  type Transform,
+} from "./transform.ts";
 
 export type EncoderOptions = {
   /** A folder of its own: it may touch nothing else, and files of failed encodes stay in it. */
@@ -18,6 +27,10 @@ export type EncoderOptions = {
   memoryLimitBytes: number;
   threads: number;
 };
+
+const NO_COLUMNS: StructType = { type: "struct", fields: [] };
+const CLEAR = `DROP TABLE IF EXISTS rows; DROP VIEW IF EXISTS messages; DROP TABLE IF EXISTS all_messages;
+  DROP TABLE IF EXISTS origins; DROP TABLE IF EXISTS combinations`;
 
 /** Opens a DuckDB of its own. One batch is encoded at a time; further calls wait. */
 export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
@@ -32,72 +45,138 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
   });
   const feedFile = join(stagingDir, "feed.ndjson");
   const json = createJsonSource(feedFile);
+  /** By transform: what the messages seen so far suggest, where the plan does not say. */
+  const inputs = new Map<string, StructType>();
   let last: Promise<unknown> = Promise.resolve();
 
-  /** Runs `work` when what was asked for before is done. */
+  /** Runs `work` when what was asked for before is done, and clears up after it. */
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = last.then(work, work);
+    const cleared = async () => {
+      try {
+        return await work();
+      } finally {
+        await engine.run(CLEAR);
+        await rm(feedFile, { force: true });
+      }
+    };
+    const turn = last.then(cleared, cleared);
     last = turn.catch(() => undefined);
     return turn;
   }
 
   async function encode(batch: RawBatch, plan: EncodePlan, signal: AbortSignal): Promise<Encoded> {
-    const source =
-      plan.format === "text" ? readText(batch, plan.schema) : await json.read(batch, plan, signal);
-    const { places, bad } = source;
+    const source = await read(batch, plan, signal);
     const counts = new Map<number, { rows: number; skipped: number }>();
     for (let i = 0; i < batch.length; i++) counts.set(batch.partition(i), { rows: 0, skipped: 0 });
-    for (const place of places) counts.get(batch.partition(place))!.rows++;
-    const evolvedSchema = source.schema === plan.schema ? undefined : source.schema;
-    if (places.length === 0) return { files: [], bad, counts, evolvedSchema };
+    const encoded: Encoded = { files: [], bad: source.bad, counts, evolvedSchema: undefined };
+    let schema = plan.schema;
+    if (plan.transform === undefined) schema = source.schema;
+    else if (source.schema !== plan.input) encoded.evolvedInput = source.schema;
 
-    await loadOrigins(engine, batch, places, { withValues: plan.format === "text" });
-    const columns = source.schema.fields
-      .filter((field) => field.type !== "void")
-      .map((field) => {
-        const isKafka = field.name === KAFKA_FIELD.name && plan.metadata;
-        return `${isKafka ? KAFKA_STRUCT : columnOf(field)} AS ${quoteName(field.name)}`;
-      });
-    function columnOf(field: StructField): string {
-      if (field.name !== "date" || !plan.deriveDate) return source.column(field);
-      return `coalesce(${source.column(field)}, strftime(make_timestamptz(origin.micros), '%Y-%m-%d'))`;
-    }
-    await engine.run(
-      `CREATE OR REPLACE TEMP TABLE rows AS SELECT ${columns.join(", ")} FROM ${source.from}`,
-      {
+    if (source.places.length > 0) {
+      await loadOrigins(engine, batch, source.places, { withValues: plan.format === "text" });
+      if (plan.transform === undefined) {
+        await makeRows(engine, source, plan, signal);
+        for (const place of source.places) counts.get(batch.partition(place))!.rows++;
+      } else {
+        const columns = source.schema.fields.map((field) => ({ field, sql: source.column(field) }));
+        await loadMessages(engine, columns, source.from, signal);
+        const transform = await prepareTransform(engine, plan.transform, source.schema, signal);
+        schema = mergeYield(transform, plan, plan.onUnknownField === "add");
+        const count = source.places.length;
+        const failed = await applyTransform(engine, transform, { ...plan, schema }, count, signal);
+        encoded.bad = [...source.bad, ...failed].sort((a, b) => a.index - b.index);
+        const made = await rowsByPlace(engine, signal);
+        const letters = new Set(failed.map((bad) => bad.index));
+        for (const place of source.places) {
+          const count = counts.get(batch.partition(place))!;
+          count.rows += made.get(place) ?? 0;
+          if (!made.has(place) && !letters.has(place)) count.skipped++;
+        }
+      }
+      const { partitionColumns } = plan;
+      encoded.files = await writeRowFiles({
+        engine,
+        from: "rows",
+        schema,
+        partitionColumns,
+        stagingDir,
         signal,
-      },
-    );
-    const [made] = await engine.rows("SELECT count(*) AS count FROM rows", { signal });
-    if (Number(made!.count) !== places.length)
-      throw new LabError("INTERNAL", `${places.length} messages became ${made!.count} rows`);
-    const files = await writeRowFiles({
+      });
+    }
+    if (schema !== plan.schema) encoded.evolvedSchema = schema;
+    return encoded;
+  }
+
+  /** The messages in their own schema: the table's, or, before a transform, the one it reads. */
+  async function read(batch: RawBatch, plan: EncodePlan, signal: AbortSignal): Promise<Source> {
+    if (plan.format === "text")
+      return readText(batch, plan.transform === undefined ? plan.schema : TEXT_SCHEMA);
+    if (plan.transform === undefined) return json.read(batch, plan, signal);
+    if (plan.input !== undefined) return json.read(batch, { ...plan, schema: plan.input }, signal);
+    const schema = inputs.get(plan.transform) ?? NO_COLUMNS;
+    const hints = plan.schema;
+    const source = await json.read(batch, { schema, onUnknownField: "add", hints }, signal);
+    inputs.set(plan.transform, source.schema);
+    return source;
+  }
+
+  async function inferInput(batch: RawBatch, format: EncodePlan["format"], signal: AbortSignal) {
+    return format === "text" ? TEXT_SCHEMA : json.infer(batch, signal);
+  }
+
+  /** What `sql` yields of messages of `input`. */
+  async function prepare(sql: string, input: StructType, signal: AbortSignal): Promise<Transform> {
+    await loadOrigins(engine, createRawBatch(), new Uint32Array(), { withValues: false });
+    await loadMessages(
       engine,
-      from: "rows",
-      schema: source.schema,
-      partitionColumns: plan.partitionColumns,
-      stagingDir,
+      input.fields.map((field) => ({ field, sql: "NULL" })),
+      undefined,
       signal,
-    });
-    return { files, bad, counts, evolvedSchema };
+    );
+    return prepareTransform(engine, sql, input, signal);
   }
 
   return {
-    encode: (batch, plan, signal) =>
-      inTurn(async () => {
-        try {
-          return await encode(batch, plan, signal);
-        } finally {
-          await engine.run("DROP TABLE IF EXISTS rows; DROP TABLE IF EXISTS origins");
-          await rm(feedFile, { force: true });
-        }
-      }),
+    encode: (batch, plan, signal) => inTurn(() => encode(batch, plan, signal)),
     inferSchema: (batch, plan, signal) =>
-      inTurn(async () => (plan.format === "text" ? TEXT_SCHEMA : json.infer(batch, signal))),
-    checkTransform: () => Promise.reject(new LabError("TRANSFORM_REFUSED", "not there yet")),
+      inTurn(async () => {
+        const input = await inferInput(batch, plan.format, signal);
+        if (plan.transform === undefined || input === null) return input;
+        const { columns, isUnnesting } = await prepare(plan.transform, input, signal);
+        return { type: "struct", fields: isUnnesting ? [...columns, INDEX_FIELD] : columns };
+      }),
+    inferInput: (batch, plan, signal) => inTurn(() => inferInput(batch, plan.format, signal)),
+    checkTransform: (sql, input, signal) => inTurn(async () => (await prepare(sql, input, signal)).columns),
     async close() {
       await last;
       engine.close();
     },
   };
+}
+
+/** Makes the table `rows` of messages as they are, in the types of the source's schema. INTERNAL if any got lost on the way. */
+async function makeRows(
+  engine: Engine,
+  source: Source,
+  plan: EncodePlan,
+  signal: AbortSignal,
+): Promise<void> {
+  const columns = source.schema.fields
+    .filter((field) => field.type !== "void")
+    .map((field) => {
+      const isKafka = field.name === KAFKA_FIELD.name && plan.metadata;
+      return `${isKafka ? KAFKA_STRUCT : columnOf(field)} AS ${quoteName(field.name)}`;
+    });
+  function columnOf(field: StructField): string {
+    const column = source.column(field);
+    if (!plan.deriveDate || field.name !== "date" || field.type !== "string") return column;
+    return `coalesce(${column}, strftime(make_timestamptz(origin.micros), '%Y-%m-%d'))`;
+  }
+  await engine.run(`CREATE OR REPLACE TEMP TABLE rows AS SELECT ${columns.join(", ")} FROM ${source.from}`, {
+    signal,
+  });
+  const [made] = await engine.rows("SELECT count(*) AS count FROM rows", { signal });
+  if (Number(made!.count) !== source.places.length)
+    throw new LabError("INTERNAL", `${source.places.length} messages became ${made!.count} rows`);
 }

@@ -14,6 +14,11 @@ export type EncodePlan = {
   metadata: boolean;
   /** Row-local DuckDB SQL over `messages`; absent: the message's fields as they are. */
   transform?: string;
+  /**
+   * The schema of the messages that a transform reads, without `_kafka`; as `inferInput` or `evolvedInput` gave it. Absent: what the
+   * messages seen so far by this encoder suggest, with the table's types for the table's names.
+   */
+  input?: StructType;
   onUnknownField: "add" | "ignore" | "deadletter";
   /** Derive column `date` from the Kafka timestamp in UTC where the plan partitions by it and no message or transform column gives it. */
   deriveDate: boolean;
@@ -43,6 +48,8 @@ export type Encoded = {
   counts: Map<number, { rows: number; skipped: number }>;
   /** Where messages held fields that the schema lacks and the plan adds them: the schema the files were written with. */
   evolvedSchema: StructType | undefined;
+  /** The same for the messages before a transform. */
+  evolvedInput?: StructType;
 };
 
 export type Encoder = {
@@ -52,6 +59,12 @@ export type Encoder = {
   inferSchema(
     batch: RawBatch,
     plan: Pick<EncodePlan, "format" | "transform">,
+    signal: AbortSignal,
+  ): Promise<StructType | null>;
+  /** The schema of the messages themselves, which a transform reads; null when no record of it parses. */
+  inferInput(
+    batch: RawBatch,
+    plan: Pick<EncodePlan, "format">,
     signal: AbortSignal,
   ): Promise<StructType | null>;
   /** TRANSFORM_REFUSED with the reason where the SQL is not row-local; the columns it yields otherwise. */

@@ -1,6 +1,7 @@
 /** The schema that messages suggest, and what unknown fields add to one. The rules stand in README.md. */
 
 import { LosslessNumber } from "lossless-json";
+import { decimalOf } from "../delta/schema.ts";
 import type { DataType, StructField, StructType } from "../delta/types.ts";
 import { isColumnName, type JsonObject, type JsonValue } from "./json-exact.ts";
 import { exactDecimal } from "./json-number.ts";
@@ -64,20 +65,30 @@ export function inferStruct(seen: Observed): StructType | null {
 
 /**
  * What `seen` adds to `schema`, as a schema to merge into it: only fields that are new, at any depth, under the known names around
- * them. Null where nothing is new.
+ * them. A new field that `hints` names gets the type it has there, if all that was seen fits it. Null where nothing is new.
  */
-export function inferAdditions(schema: StructType, seen: Observed): StructType | null {
+export function inferAdditions(schema: StructType, seen: Observed, hints?: StructType): StructType | null {
+  const hinted = new Map(hints?.fields.map((field) => [field.name, field.type]));
   const known = new Map(schema.fields.map((field) => [field.name.toLowerCase(), field]));
   const fields: StructField[] = [];
   for (const [name, observed] of nameable(seen)) {
     const field = known.get(name.toLowerCase());
-    if (field === undefined) fields.push(nullable(name, inferType(observed)));
+    if (field === undefined)
+      fields.push(nullable(name, widened(inferType(observed), hinted.get(name), observed)));
     else if (field.name === name) {
       const type = additionsTo(field.type, observed);
       if (type !== null) fields.push({ ...field, type });
     }
   }
   return fields.length === 0 ? null : { type: "struct", fields };
+}
+
+/** `hint` where it holds all that was seen as `inferred`, too. */
+function widened(inferred: DataType, hint: DataType | undefined, seen: Observed): DataType {
+  if (hint === undefined || seen.kinds.size === 0) return hint ?? inferred;
+  const isNumber = inferred === "long" && (hint === "double" || decimalOf(hint) !== undefined);
+  const isText = hint === "string" && typeof inferred === "string";
+  return isNumber || isText ? hint : inferred;
 }
 
 function additionsTo(type: DataType, seen: Observed): DataType | null {

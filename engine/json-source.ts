@@ -31,7 +31,10 @@ export type JsonSource = {
   /** Writes the feed for a batch. It stands until the next call. */
   read(
     batch: RawBatch,
-    plan: Pick<EncodePlan, "schema" | "onUnknownField">,
+    plan: Pick<EncodePlan, "schema" | "onUnknownField"> & {
+      /** Types to give to new fields of these names where what was seen widens to them. */
+      hints?: StructType;
+    },
     signal: AbortSignal,
   ): Promise<Source>;
   /** The schema of the batch's messages; null when none parses. */
@@ -66,7 +69,7 @@ export function createJsonSource(file: string): JsonSource {
       let schema = plan.schema;
       let verdicts = await checkMessages(batch, checkFor(withoutKafka(schema), ignoreUnknown), signal);
       if (plan.onUnknownField === "add") {
-        schema = await evolve(batch, schema, verdicts, signal);
+        schema = await evolve(batch, schema, verdicts, plan.hints, signal);
         if (schema !== plan.schema)
           verdicts = await checkMessages(batch, checkFor(withoutKafka(schema), false), signal);
       }
@@ -98,6 +101,7 @@ async function evolve(
   batch: RawBatch,
   schema: StructType,
   verdicts: Uint8Array,
+  hints: StructType | undefined,
   signal: AbortSignal,
 ): Promise<StructType> {
   const known = withoutKafka(schema);
@@ -112,7 +116,7 @@ async function evolve(
     if (i % TURN === TURN - 1) await nextTurn();
     signal.throwIfAborted();
   }
-  const additions = inferAdditions(known, seen);
+  const additions = inferAdditions(known, seen, hints);
   if (additions === null) return schema;
   const merged = mergeSchemas(known, additions);
   const kafka = schema.fields.filter((field) => field.name === KAFKA_FIELD.name);

@@ -1,0 +1,270 @@
+/** A transform at work: what columns it yields, and its rows, message by message where one of them fails. */
+
+import { LabError } from "../core/errors.ts";
+import { decimalOf } from "../delta/schema.ts";
+import { mergeSchemas } from "../delta/schema-merge.ts";
+import type { DataType, StructField, StructType } from "../delta/types.ts";
+import { deltaType } from "./duckdb-types.ts";
+import type { BadRecord } from "./encoder.ts";
+import { type Engine, quoteName } from "./instance.ts";
+import { KAFKA_FIELD, KAFKA_STRUCT, withoutKafka } from "./kafka-column.ts";
+import { sqlType } from "./sql-types.ts";
+import { checkRowLocal, refused } from "./transform-check.ts";
+
+/** The place of a message in the batch rides in `_kafka` under a name that no column can have. */
+const PLACE = '"lab place"';
+
+export type Transform = {
+  /** What is run. */
+  sql: string;
+  isUnnesting: boolean;
+  /** What it yields, without `_kafka`. */
+  columns: readonly StructField[];
+};
+
+/** A column of messages as SQL. */
+export type InputColumn = { field: StructField; sql: string };
+
+/**
+ * (Re)makes `messages`, which transforms read: `columns` over `from`, `_kafka` last. Without `from` it is empty, for
+ * checks.
+ */
+export async function loadMessages(
+  engine: Engine,
+  columns: readonly InputColumn[],
+  from: string | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  const source = from ?? "(SELECT NULL) AS message, origins AS origin WHERE false";
+  const select = columns
+    .filter(({ field }) => field.type !== "void")
+    .map(
+      ({ field, sql }) =>
+        `CAST(${from ? sql : "NULL"} AS ${sqlType(field.type)}) AS ${quoteName(field.name)}`,
+    );
+  const kafka = `${KAFKA_STRUCT.replace(/\)$/, `, ${PLACE} := origin.place)`)} AS ${quoteName(KAFKA_FIELD.name)}`;
+  await engine.run(
+    `CREATE OR REPLACE TEMP TABLE all_messages AS SELECT ${[...select, kafka].join(", ")} FROM ${source};
+     CREATE OR REPLACE TEMP VIEW messages AS SELECT * FROM all_messages`,
+    { signal },
+  );
+}
+
+/** Checks `sql` against `messages` as it stands. TRANSFORM_REFUSED where it is not row-local or yields what no table can hold. */
+export async function prepareTransform(
+  engine: Engine,
+  sql: string,
+  input: StructType,
+  signal: AbortSignal,
+): Promise<Transform> {
+  const names = input.fields.map((field) => field.name);
+  const checked = await checkRowLocal(engine, sql, names, signal);
+  let result: Awaited<ReturnType<typeof engine.connection.runAndReadAll>>;
+  let expected: string;
+  try {
+    result = await engine.connection.runAndReadAll(`FROM (${checked.sql}) LIMIT 0`);
+    expected = String(
+      (await engine.connection.runAndReadAll("SELECT _kafka FROM messages LIMIT 0")).columnType(0),
+    );
+  } catch (error) {
+    signal.throwIfAborted();
+    throw refused(firstLine(error));
+  }
+  const yielded = await engine.rows(`DESCRIBE ${checked.sql}`, { signal });
+  const taken = new Set<string>();
+  const columns: StructField[] = [];
+  let hasKafka = false;
+  for (const [i, { column_name }] of yielded.entries()) {
+    const name = column_name as string;
+    const type = result.columnType(i);
+    if (taken.has(name.toLowerCase()))
+      throw refused(
+        `it yields two columns named ${name}: say * EXCLUDE (${name}), or * REPLACE (... AS ${name})`,
+      );
+    taken.add(name.toLowerCase());
+    if (name === KAFKA_FIELD.name) {
+      if (String(type) !== expected) throw refused("it changes _kafka");
+      hasKafka = true;
+      continue;
+    }
+    const delta = deltaType(type);
+    if (delta === undefined || delta === "timestamp_ntz")
+      throw refused(`column ${name} is ${type}, which the table cannot hold: CAST it, times to TIMESTAMPTZ`);
+    columns.push({ name, type: delta, nullable: true, metadata: {} });
+  }
+  if (!hasKafka) throw refused("its result lacks _kafka");
+  return { sql: checked.sql, isUnnesting: checked.isUnnesting, columns };
+}
+
+/** How the rows are to look. */
+export type TransformTarget = {
+  schema: StructType;
+  metadata: boolean;
+  deriveDate: boolean;
+};
+
+/**
+ * (Re)makes the table `rows` from `messages`, in the types of `target.schema`. A message whose rows cannot be made, or lack a value
+ * that must be there, is a letter and none of its rows stays. `count` is the number of messages.
+ */
+export async function applyTransform(
+  engine: Engine,
+  transform: Transform,
+  target: TransformTarget,
+  count: number,
+  signal: AbortSignal,
+): Promise<BadRecord[]> {
+  const select = `SELECT ${targetColumns(transform, target).join(", ")}, r._kafka.${PLACE} AS ${PLACE} FROM (${transform.sql}) AS r`;
+  await engine.run(`CREATE OR REPLACE TEMP TABLE rows AS ${select} LIMIT 0`, { signal });
+  const bad: BadRecord[] = [];
+
+  async function insert(start: number, end: number): Promise<void> {
+    const range = end - start === count ? "" : ` WHERE rowid >= ${start} AND rowid < ${end}`;
+    try {
+      await engine.run(`CREATE OR REPLACE TEMP VIEW messages AS SELECT * FROM all_messages${range}`, {
+        signal,
+      });
+      await engine.run(`INSERT INTO rows ${select}`, { signal });
+    } catch (error) {
+      if (!isAboutAValue(error)) throw error;
+      if (end - start === 1) {
+        const [row] = await engine.rows(`SELECT _kafka.${PLACE} AS place FROM messages`, { signal });
+        const message = firstLine(error);
+        bad.push({ index: row!.place as number, stage: "transform", code: "TRANSFORM_FAILED", message });
+        return;
+      }
+      const middle = start + ((end - start) >> 1);
+      await insert(start, middle);
+      await insert(middle, end);
+    }
+  }
+
+  await insert(0, count);
+  bad.push(...(await dropIncomplete(engine, target.schema, signal)));
+  if (transform.isUnnesting && target.schema.fields.some((field) => field.name === INDEX_FIELD.name))
+    await engine.run(
+      `CREATE OR REPLACE TEMP TABLE rows AS SELECT * REPLACE (
+         (place_in_rows - min(place_in_rows) OVER (PARTITION BY ${PLACE}))::INTEGER AS ${quoteName(INDEX_FIELD.name)})
+       FROM (SELECT *, rowid AS place_in_rows FROM rows)`,
+      { signal },
+    );
+  return bad;
+}
+
+/** Which of the rows of one message this is, where a transform makes several of it. */
+export const INDEX_FIELD: StructField = {
+  name: "_kafka_index",
+  type: "integer",
+  nullable: true,
+  metadata: {},
+};
+
+/** How many rows each message has in `rows`, by its place in the batch; those without any are absent. */
+export async function rowsByPlace(engine: Engine, signal: AbortSignal): Promise<Map<number, number>> {
+  const counted = await engine.rows(
+    `SELECT ${PLACE} AS place, count(*) AS rows FROM rows GROUP BY ${PLACE}`,
+    {
+      signal,
+    },
+  );
+  return new Map(counted.map(({ place, rows }) => [place as number, Number(rows)]));
+}
+
+function targetColumns(transform: Transform, target: TransformTarget): string[] {
+  const yielded = new Map(transform.columns.map((column) => [column.name.toLowerCase(), column]));
+  return target.schema.fields
+    .filter((field) => field.type !== "void")
+    .map(
+      (field) =>
+        `${targetValue(field, yielded.get(field.name.toLowerCase()), target)} AS ${quoteName(field.name)}`,
+    );
+}
+
+function targetValue(field: StructField, yielded: StructField | undefined, target: TransformTarget): string {
+  if (field.name === KAFKA_FIELD.name && target.metadata) {
+    const members = (KAFKA_FIELD.type as StructType).fields.map(
+      ({ name }) => `${quoteName(name)} := r._kafka.${quoteName(name)}`,
+    );
+    return `struct_pack(${members.join(", ")})`;
+  }
+  const type = sqlType(field.type);
+  const value = yielded === undefined ? "NULL" : `r.${quoteName(yielded.name)}`;
+  const typed = yielded !== undefined && sqlType(yielded.type) === type ? value : `CAST(${value} AS ${type})`;
+  if (field.name !== "date" || !target.deriveDate || field.type !== "string") return typed;
+  return `coalesce(${typed}, strftime(r._kafka."timestamp", '%Y-%m-%d'))`;
+}
+
+async function dropIncomplete(engine: Engine, schema: StructType, signal: AbortSignal): Promise<BadRecord[]> {
+  const bad = new Map<number, BadRecord>();
+  for (const field of schema.fields.filter(({ nullable, type }) => !nullable && type !== "void")) {
+    const found = await engine.rows(
+      `SELECT DISTINCT ${PLACE} AS place FROM rows WHERE ${quoteName(field.name)} IS NULL`,
+      { signal },
+    );
+    for (const { place } of found)
+      bad.set(place as number, {
+        index: place as number,
+        stage: "schema",
+        code: "NULL_NOT_ALLOWED",
+        message: `${field.name}: is null and must not be`,
+      });
+  }
+  if (bad.size > 0)
+    await engine.run(`DELETE FROM rows WHERE ${PLACE} IN (${[...bad.keys()].join(", ")})`, { signal });
+  return [...bad.values()];
+}
+
+/**
+ * The table's schema with what the transform yields: new columns are added where `isGrowing`, else left out. Values may widen
+ * without loss on the way into a table's column; for anything else the transform says CAST itself, or SCHEMA_MISMATCH says so.
+ */
+export function mergeYield(transform: Transform, target: TransformTarget, isGrowing: boolean): StructType {
+  const known = withoutKafka(target.schema);
+  const columns = [...transform.columns];
+  if (transform.isUnnesting && target.metadata) columns.push(INDEX_FIELD);
+  const byName = new Map(known.fields.map((field) => [field.name.toLowerCase(), field]));
+  const grown = columns.filter(({ name, type }) => {
+    const field = byName.get(name.toLowerCase());
+    if (field === undefined) return isGrowing;
+    if (typeof type !== "string") return isGrowing;
+    if (canWiden(type, field.type)) return false;
+    throw new LabError(
+      "SCHEMA_MISMATCH",
+      `the transform yields ${name} as ${type}, and the table's column is ${describeType(field.type)}`,
+      { hint: `say CAST(... AS ${sqlType(field.type)}) in the transform`, details: { column: name } },
+    );
+  });
+  const merged = mergeSchemas(known, { type: "struct", fields: grown });
+  if (merged === known) return target.schema;
+  const kafka = target.schema.fields.filter((field) => field.name === KAFKA_FIELD.name);
+  return { type: "struct", fields: [...merged.fields, ...kafka] };
+}
+
+function canWiden(from: DataType, to: DataType): boolean {
+  if (from === to) return true;
+  if (typeof from !== "string" || typeof to !== "string") return false;
+  if (WIDENINGS[from]?.includes(to)) return true;
+  const [target, source] = [decimalOf(to), decimalOf(from)];
+  return target !== undefined && (source === undefined ? INTEGERS.has(from) : source.scale <= target.scale);
+}
+
+const INTEGERS = new Set<string>(["byte", "short", "integer", "long"]);
+/** What does not fit at run time, as a long in a short decimal, makes a letter. */
+const WIDENINGS: Readonly<Record<string, readonly string[]>> = {
+  byte: ["short", "integer", "long", "float", "double"],
+  short: ["integer", "long", "float", "double"],
+  integer: ["long", "double"],
+  float: ["double"],
+};
+
+function describeType(type: DataType): string {
+  return typeof type === "string" ? type : type.type;
+}
+
+function isAboutAValue(error: unknown): boolean {
+  return /^(Conversion|Invalid Input|Out of Range) Error/.test((error as Error).message);
+}
+
+function firstLine(error: unknown): string {
+  return (error as Error).message.split("\n")[0]!;
+}
