@@ -113,6 +113,12 @@ export const SETTINGS = {
     yaml: "app",
     description: "prefix of the txn ids that hold the offsets in a table",
   }),
+  config: setting<string>({
+    flag: "--config",
+    kind: named("file"),
+    default: "./lab.yaml",
+    description: "the file with streams and settings; it need not exist",
+  }),
   json: setting<boolean>({
     flag: "--json",
     kind: toggle,

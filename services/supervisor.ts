@@ -40,8 +40,11 @@ export type Supervisor = {
   /** Starts the next part and waits until it is ready; from then on it is kept running. Rejects when this first start fails. */
   start(part: Part): Promise<Running>;
   parts(): PartStatus[];
-  /** Ends the parts, the last started first; each has ended before the next is asked to. Never rejects. */
-  stop(): Promise<void>;
+  /**
+   * Ends the parts, the last started first; each has ended before the next is asked to, and `afterEach` is awaited in between. Never
+   * rejects. A second call waits for the first.
+   */
+  stop(afterEach?: (name: string) => Promise<void>): Promise<void>;
 };
 
 type Kept = { part: Part; status: PartStatus; running: Running | null; keeping: Promise<void> };
@@ -129,7 +132,7 @@ export function createSupervisor(options: {
       }
     },
     parts: () => kept.map((one) => ({ ...one.status })),
-    stop() {
+    stop(afterEach = async () => {}) {
       stopped ??= (async () => {
         stopping.abort(new Error("the lab stops"));
         for (const one of [...kept].reverse()) {
@@ -137,6 +140,9 @@ export function createSupervisor(options: {
           await one.running?.stop().catch((error: unknown) => log.error({ err: error }, "did not stop"));
           await one.keeping;
           if (one.status.state !== "failed") set(one, { state: "stopped", pid: null });
+          await afterEach(one.part.name).catch((error: unknown) =>
+            log.warn({ err: error }, "after the stop"),
+          );
         }
       })();
       return stopped;

@@ -1,0 +1,125 @@
+/** `lab dashboard`: the page over the tables and processes of a lab. `lab up` starts it. */
+
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Registry } from "prom-client";
+import { bytes, integer, list, named, port } from "../core/setting-kinds.ts";
+import { SETTINGS, setting } from "../core/settings.ts";
+import { portTaken } from "../services/ports.ts";
+import { defineCommand } from "./command.ts";
+import { CONNECT_TIMEOUT } from "./connect-timeout.ts";
+import { demoYaml } from "./demo.ts";
+import { findBrokers } from "./find-kafka.ts";
+import { createLabControl } from "./lab-control.ts";
+import { OPS, servePart } from "./serve-part.ts";
+
+const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
+const WILDCARDS = ["0.0.0.0", "::"];
+
+export const dashboard = defineCommand({
+  name: "dashboard",
+  summary: "Serve the page over the tables and processes of a lab; `lab up` starts it",
+  examples: [
+    "lab dashboard",
+    "lab dashboard --store s3://lab/tables --kafka broker:9092",
+    "lab dashboard --host 0.0.0.0 --allowed-hosts lab.example.org",
+  ],
+  settings: {
+    store: SETTINGS.store,
+    kafka: SETTINGS.kafka,
+    data: SETTINGS.data,
+    port: setting<number>({
+      flag: "--port",
+      kind: port,
+      default: 8080,
+      description: "port of the page; 0 takes a free one",
+    }),
+    host: setting<string>({
+      flag: "--host",
+      kind: named("address"),
+      default: "127.0.0.1",
+      description: "address it listens on",
+    }),
+    allowedHosts: setting<string[]>({
+      flag: "--allowed-hosts",
+      kind: list(named("name")),
+      default: [],
+      description: "names under which browsers may reach it, beside loopback",
+    }),
+    memory: setting<number>({
+      flag: "--memory",
+      kind: bytes,
+      default: 512 * 1024 * 1024,
+      description: "what the engine may use to show rows",
+    }),
+    threads: setting<number>({
+      flag: "--threads",
+      kind: integer(1, 1024),
+      default: 2,
+      description: "threads of the engine",
+    }),
+    connectTimeout: CONNECT_TIMEOUT,
+    ...OPS,
+  },
+  stops: "gracefully",
+  seeAlso: ["up", "status"],
+  async run({ signal, log, lab, env, screen }, values) {
+    const brokers = await findBrokers(values.kafka, values.data);
+    const { createDashboard } = await import("../dashboard/server.ts");
+    const { openTableReader } = await import("../query/reader.ts");
+    const { connectKafka } = await import("../kafka/client.ts");
+    const kafka = connectKafka({
+      brokers,
+      clientId: `lab-dashboard-${process.pid}`,
+      connectTimeoutMs: values.connectTimeout,
+    });
+    const topics = (lab ?? demoYaml("the demo")).streams.map(({ topic }) => topic);
+    const control = createLabControl({ data: values.data, kafka, topics });
+    const tables = openTableReader({
+      store: values.store,
+      limits: { memoryLimitBytes: values.memory, threads: values.threads },
+    });
+    const token = randomBytes(16).toString("hex");
+    const ownHost = WILDCARDS.includes(values.host) ? [] : [values.host];
+    const app = createDashboard({
+      ...{ tables, control, token, log },
+      allowedHosts: [...LOOPBACK, ...ownHost, ...values.allowedHosts],
+    });
+    const server = createServer(app);
+    try {
+      await listen(server, values.port, values.host);
+      const { port: taken } = server.address() as AddressInfo;
+      const shownHost =
+        WILDCARDS.includes(values.host) || values.host === "127.0.0.1" ? "localhost" : values.host;
+      const address = `http://${shownHost}:${taken}/?token=${token}`;
+      const state = () => ({ part: "dashboard", pid: process.pid, address });
+      const source = { isHealthy: () => true, isReady: () => true, state, registry: new Registry() };
+      const part = await servePart("dashboard", source, { ...values, address }, env);
+      if (screen.isOutLive) screen.out(`${address}\n`);
+      log.info({ port: taken }, "serving");
+      try {
+        if (!signal.aborted) await once(signal, "abort");
+      } finally {
+        await part.close();
+      }
+      return 0;
+    } finally {
+      server.close();
+      server.closeAllConnections();
+      await tables.close();
+      await control.close();
+    }
+  },
+});
+
+async function listen(server: Server, wanted: number, host: string): Promise<void> {
+  server.listen(wanted, host);
+  try {
+    await once(server, "listening");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
+    throw await portTaken(wanted, "give another with --port, or stop that process", error);
+  }
+}

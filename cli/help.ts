@@ -1,0 +1,84 @@
+/** Help: what a command does, three examples, usage, options with default and variable, exit codes. */
+
+import { defaultOf, type Setting, usageOf } from "../core/settings.ts";
+import { usageLine } from "./arguments.ts";
+import { COMMON, type Command } from "./command.ts";
+import type { Screen } from "./screen.ts";
+
+const EXITS = "0 fine; 1 failed; 2 wrong usage or configuration; 3 a check said no";
+
+/** Help of one command, fitted to the width of the screen. */
+export function commandHelp(command: Command, screen: Screen): string {
+  const { bold, dim } = screen.outColors;
+  const width = screen.columns();
+  const own = Object.values(command.settings);
+  const lines = [
+    `${command.summary}.`,
+    "",
+    bold("Examples"),
+    ...command.examples.map((example) => `  ${example}`),
+    "",
+    bold("Usage"),
+    `  ${usageLine(command)}`,
+    ...command.args.map(({ name, description }) => row(`  ${name}`, description, 24, width)),
+    "",
+    ...(own.length > 0 ? [bold("Options"), ...own.map((one) => option(one, width)), ""] : []),
+    bold("On every command"),
+    ...Object.values(COMMON).map((one) => option(one, width)),
+    "",
+    ...(command.seeAlso.length > 0
+      ? [`See also: ${command.seeAlso.map((name) => `lab ${name}`).join(", ")}`]
+      : []),
+    dim(`Exit status: ${EXITS}.`),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+/** The list of commands. */
+export function overview(commands: readonly Command[], screen: Screen): string {
+  const { bold, dim } = screen.outColors;
+  const width = screen.columns();
+  const shown = commands.filter(({ isInternal }) => !isInternal);
+  const lines = [
+    "Kafka to Delta Lake, exactly once, on one laptop.",
+    "",
+    bold("Start"),
+    "  lab up                     the whole lab, on http://localhost:8080",
+    '  lab query "SELECT count(*) FROM orders"',
+    "  lab status",
+    "",
+    bold("Commands"),
+    ...shown.map(({ name, summary }) => row(`  ${name}`, summary, 14, width)),
+    "",
+    "`lab help COMMAND` tells more. Settings are read from flags, environment, ./lab.yaml, in this order.",
+    dim(`Exit status: ${EXITS}.`),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function option(one: Setting, width: number): string {
+  const flags = `  ${one.short ? `${one.short}, ` : ""}${usageOf(one)}`;
+  const fallback = defaultOf(one);
+  const more = [fallback === "" ? "" : `default ${fallback}`, one.env].filter((part) => part !== "");
+  return row(flags, `${one.description} [${more.join("; ")}]`, 30, width);
+}
+
+/** Two columns; the right one is wrapped at the width, the left one takes a line of its own where it is too long. */
+function row(left: string, right: string, indent: number, width: number): string {
+  const lines = wrap(right, Math.max(20, width - indent - 1));
+  const pad = " ".repeat(indent);
+  const first = left.length + 2 <= indent ? left.padEnd(indent) + lines[0] : `${left}\n${pad}${lines[0]}`;
+  return [first, ...lines.slice(1).map((line) => pad + line)].join("\n");
+}
+
+function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    if (line !== "" && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = word;
+    } else line = line === "" ? word : `${line} ${word}`;
+  }
+  return [...lines, line];
+}

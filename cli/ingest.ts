@@ -1,0 +1,138 @@
+/** `lab ingest`: Kafka to Delta, until it is told to stop or, with --once, until it is caught up. */
+
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { Registry } from "prom-client";
+import { bytes, integer } from "../core/setting-kinds.ts";
+import { SETTINGS, setting } from "../core/settings.ts";
+import { defineCommand } from "./command.ts";
+import { CONNECT_TIMEOUT } from "./connect-timeout.ts";
+import { findBrokers } from "./find-kafka.ts";
+import { OPS, servePart } from "./serve-part.ts";
+import { STREAM_SETTINGS, streamOptions } from "./stream-options.ts";
+
+const MIB = 1024 * 1024;
+
+export const ingest = defineCommand({
+  name: "ingest",
+  summary: "Write topics into Delta tables, each message exactly once",
+  examples: [
+    "lab ingest --topic orders --table ./lab-data/tables/orders --once",
+    "lab ingest --topic orders --partition-by date --flush-latency 500ms",
+    "lab ingest                      the streams of ./lab.yaml",
+  ],
+  settings: {
+    ...STREAM_SETTINGS,
+    store: SETTINGS.store,
+    kafka: SETTINGS.kafka,
+    app: SETTINGS.app,
+    connectTimeout: CONNECT_TIMEOUT,
+    memory: setting<number>({
+      flag: "--memory",
+      kind: bytes,
+      default: 256 * MIB,
+      description: "what the encoder may use; raw messages come on top",
+    }),
+    chunk: setting<number>({
+      flag: "--chunk",
+      kind: bytes,
+      default: 32 * MIB,
+      description: "raw bytes that are encoded together",
+    }),
+    budget: setting<number>({
+      flag: "--budget",
+      kind: bytes,
+      default: 64 * MIB,
+      description: "raw bytes that may wait uncommitted before reading pauses",
+    }),
+    threads: setting<number>({
+      flag: "--threads",
+      kind: integer(1, 1024),
+      default: Math.min(4, availableParallelism()),
+      description: "threads of the encoder",
+    }),
+    failpoint: setting<string | undefined>({
+      flag: "--failpoint",
+      kind: { placeholder: "step", parse: (value) => value, show: (value) => value },
+      default: undefined,
+      description: "kill this process by SIGKILL at that step of a commit, to prove that it does no harm",
+    }),
+    data: SETTINGS.data,
+    ...OPS,
+  },
+  stops: "gracefully",
+  seeAlso: ["produce", "history", "up"],
+  async run(context, values) {
+    const { signal, log, env } = context;
+    const streams = streamOptions(values, context.lab);
+    const brokers = await findBrokers(values.kafka, values.data);
+    // Loaded here: the client, DuckDB and the S3 SDK are heavy, and what is above can fail without them.
+    const { createIngest } = await import("../ingest/run.ts");
+    const { createMetrics } = await import("../ingest/metrics.ts");
+    const { createRowReader } = await import("../ingest/table-rows.ts");
+    const { createEncoder } = await import("../engine/duckdb-encoder.ts");
+    const { openStore } = await import("../delta/store/open.ts");
+    const { connectKafka } = await import("../kafka/client.ts");
+
+    const staging = join(values.data, "staging");
+    await mkdir(staging, { recursive: true });
+    const stagingDir = await mkdtemp(join(staging, `ingest-${process.pid}-`));
+    const registry = new Registry();
+    const closing: (() => Promise<unknown>)[] = [() => rm(stagingDir, { recursive: true, force: true })];
+    try {
+      const encoder = await createEncoder({
+        stagingDir,
+        memoryLimitBytes: values.memory,
+        threads: values.threads,
+      });
+      closing.push(() => encoder.close());
+      const running = createIngest(
+        {
+          streams,
+          connectTimeoutMs: values.connectTimeout,
+          chunkBytes: values.chunk,
+          budgetBytes: values.budget,
+        },
+        {
+          kafka: connectKafka({
+            brokers,
+            clientId: `lab-ingest-${process.pid}`,
+            connectTimeoutMs: values.connectTimeout,
+          }),
+          openStore: (uri) => openStore(uri, { signal: new AbortController().signal, env }),
+          encoder,
+          rowReader: createRowReader({ memoryLimitBytes: values.memory }),
+          metricsFor: createMetrics(registry, Date.now),
+          log,
+          now: Date.now,
+          onStep: (step) => {
+            if (step === values.failpoint) process.kill(process.pid, "SIGKILL");
+          },
+        },
+      );
+      const state = () => ({ part: "ingest", pid: process.pid, streams: running.reports() });
+      const isReady = () => {
+        const reports = running.reports();
+        return (
+          reports.length === streams.length &&
+          reports.every((one) => one.state === "running" || one.state === "paused")
+        );
+      };
+      const part = await servePart(
+        "ingest",
+        { isHealthy: () => true, isReady, state, registry },
+        values,
+        env,
+      );
+      closing.push(() => part.close());
+      await running.run(signal);
+      const rows = running.reports().reduce((sum, one) => sum + one.totals.rows, 0);
+      const commits = running.reports().reduce((sum, one) => sum + one.totals.commits, 0);
+      log.info({ rows, commits }, "stopped");
+      return undefined;
+    } finally {
+      for (const close of closing.reverse()) await close();
+    }
+  },
+});

@@ -1,0 +1,55 @@
+/** What runs on a data folder, asked of the run files and of each part itself. */
+
+import type { IngestState, Part, ProduceState } from "../dashboard/control.ts";
+import { commandLine } from "../services/process-identity.ts";
+import { type RunFile, readRunFile, readRunFiles, runFilePath } from "../services/run-file.ts";
+import type { PartStatus } from "../services/supervisor.ts";
+import { LAB_PART } from "./serve-supervisor.ts";
+
+type Look = { signal: AbortSignal; timeoutMs?: number };
+
+/** All parts with a run file but the supervisor, by name. Never rejects because one is silent; rejects when the signal aborts. */
+export async function readParts(dataDir: string, look: Look): Promise<Part[]> {
+  const files = await readRunFiles(dataDir);
+  return Promise.all(
+    files
+      .filter(({ kind, error }) => kind !== LAB_PART && error === undefined)
+      .map((file) => onePart(file, look)),
+  );
+}
+
+/** What the supervisor says of its parts; null where none answers. */
+export async function readSupervisor(dataDir: string, look: Look): Promise<PartStatus[] | null> {
+  const file = await readRunFile(runFilePath(dataDir, LAB_PART));
+  if (file === null || file.opsPort === null) return null;
+  const state = await askState(file.opsPort, look);
+  return isRecord(state) && Array.isArray(state.parts) ? (state.parts as PartStatus[]) : null;
+}
+
+async function onePart(file: RunFile, look: Look): Promise<Part> {
+  const { name, kind, pid, startedAt, address = null } = file;
+  const alive = pid === null || (await commandLine(pid)) !== null;
+  const state = alive && file.opsPort !== null ? await askState(file.opsPort, look) : null;
+  return { name, kind, pid, startedAt, alive, address, state: isPartState(state) ? state : null };
+}
+
+async function askState(port: number, { signal, timeoutMs = 1000 }: Look): Promise<unknown> {
+  try {
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    const reply = await fetch(`http://127.0.0.1:${port}/state`, { signal: limit });
+    const isJson = reply.ok && (reply.headers.get("content-type") ?? "").includes("json");
+    return isJson ? await reply.json() : null;
+  } catch {
+    signal.throwIfAborted();
+    return null;
+  }
+}
+
+/** The parts are of one version of the lab: their name is enough to tell the documents apart. */
+function isPartState(state: unknown): state is IngestState | ProduceState {
+  return isRecord(state) && (state.part === "ingest" || state.part === "produce");
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}

@@ -1,0 +1,190 @@
+/** `lab.yaml`: one zod schema, errors that point at the line, and the JSON Schema for editors. */
+
+import { readFile } from "node:fs/promises";
+import { type Document, isMap, isPair, isScalar, LineCounter, type Node, parseDocument } from "yaml";
+import { z } from "zod";
+import { LabError } from "../core/errors.ts";
+import { bytes, duration, type Kind } from "../core/setting-kinds.ts";
+import { nearNames } from "../query/near-names.ts";
+
+/** A text that a kind of setting reads; the schema keeps the text, so that editors and flags share one form. */
+function spelled(kind: Kind<unknown>, example: string) {
+  return z
+    .union([z.string(), z.number()])
+    .check((context) => {
+      try {
+        kind.parse(String(context.value));
+      } catch (error) {
+        const message = error instanceof Error ? error.message : String(error);
+        context.issues.push({ code: "custom", message, input: context.value });
+      }
+    })
+    .describe(`Such as ${example}.`);
+}
+
+const Flush = z
+  .strictObject({
+    latency: spelled(duration, "2s").describe("How long a row waits for its commit."),
+    rows: z.int().min(1).describe("Rows that make a commit due."),
+    bytes: spelled(bytes, "256MiB").describe("Raw bytes of values that make a commit due, of the process."),
+  })
+  .partial();
+
+const Stream = z.strictObject({
+  topic: z.string().min(1),
+  table: z.string().min(1).describe("A name in the store, or a URI. Default: from the topic.").optional(),
+  format: z.enum(["json", "text"]).default("json"),
+  schema: z.string().min(1).describe("`infer`, or a file with the table's schema.").optional(),
+  partitionBy: z
+    .array(z.string().min(1))
+    .describe("Without a column `date` it is derived from the message's time, in UTC.")
+    .optional(),
+  transform: z
+    .string()
+    .min(1)
+    .describe("DuckDB SQL over the batch, called `messages`; row by row.")
+    .optional(),
+  onUnknownField: z.enum(["add", "ignore", "deadletter"]).default("add"),
+  onBadRecord: z.enum(["deadletter", "stop"]).default("deadletter"),
+  flush: Flush.optional(),
+});
+
+const Schema = z.strictObject({
+  store: z.string().min(1).describe("A folder, or s3://BUCKET/PREFIX.").optional(),
+  kafka: z.strictObject({ brokers: z.string().min(1) }).optional(),
+  app: z.string().min(1).optional(),
+  defaults: z.strictObject({ flush: Flush.optional() }).optional(),
+  streams: z.array(Stream).default([]),
+});
+
+export type LabYaml = z.infer<typeof Schema> & {
+  /** Path of the file. */
+  file: string;
+};
+export type LabStream = z.infer<typeof Stream>;
+
+/** The JSON Schema of the file, as it is shipped in `lab.schema.json`. */
+export function labJsonSchema(): unknown {
+  return { title: "lab.yaml", ...z.toJSONSchema(Schema, { io: "input" }) };
+}
+
+/** Reads a `lab.yaml`; null where there is none. CONFIG_INVALID names file, line, key, value and what is allowed. */
+export async function readLabYaml(file: string): Promise<LabYaml | null> {
+  let text: string;
+  try {
+    text = await readFile(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw new LabError("CONFIG_INVALID", `${file} cannot be read: ${(error as Error).message}`, {
+      hint: "make it readable, or start elsewhere",
+      cause: error,
+    });
+  }
+  return parseLabYaml(text, file);
+}
+
+/** As `readLabYaml`, of a text. */
+export function parseLabYaml(text: string, file: string): LabYaml {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const [broken] = document.errors;
+  if (broken !== undefined) {
+    const { line } = lines.linePos(broken.pos[0]);
+    const message = broken.message.split("\n")[0];
+    throw new LabError("CONFIG_INVALID", `${file}:${line}: ${message}`, {
+      hint: "it is no YAML there",
+      cause: broken,
+    });
+  }
+  const value: unknown = document.toJS() ?? {};
+  const checked = Schema.safeParse(value);
+  if (checked.success) return { ...checked.data, file };
+  const [issue] = checked.error.issues;
+  throw explain(issue as z.core.$ZodIssue, value, { document, lines, file });
+}
+
+type Place = { document: Document; lines: LineCounter; file: string };
+
+function explain(issue: z.core.$ZodIssue, value: unknown, place: Place): LabError {
+  if (issue.code === "unrecognized_keys") {
+    const key = issue.keys[0] as string;
+    const allowed = keysAt(issue.path);
+    const near = nearNames(key, allowed);
+    return invalid([...issue.path, key], "is no key of lab.yaml", place, [
+      ...(near.length > 0 ? [`did you mean ${near.join(" or ")}?`] : []),
+      `allowed here: ${allowed.join(", ")}`,
+    ]);
+  }
+  const given = valueAt(value, issue.path);
+  if (given === undefined)
+    return invalid(issue.path, "is missing", place, [`every entry needs ${String(issue.path.at(-1))}`]);
+  const why =
+    issue.code === "custom"
+      ? issue.message
+      : issue.code === "invalid_value"
+        ? `is none of ${issue.values.map(String).join(", ")}`
+        : lowerFirst(issue.message);
+  return invalid(issue.path, `is ${JSON.stringify(given)}: ${why}`, place, [
+    "see lab.schema.json for every key",
+  ]);
+}
+
+function invalid(path: readonly PropertyKey[], why: string, place: Place, hints: string[]): LabError {
+  const line = lineOf(path, place);
+  return new LabError("CONFIG_INVALID", `${place.file}:${line}: ${pathText(path)} ${why}`, {
+    hint: hints.join("; "),
+    details: { file: place.file, line, key: pathText(path) },
+  });
+}
+
+/** `streams[1].format`. */
+function pathText(path: readonly PropertyKey[]): string {
+  return path
+    .map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`))
+    .join("")
+    .replace(/^\./, "");
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((at, part) => (at as Record<PropertyKey, unknown> | undefined)?.[part], value);
+}
+
+/** The line of the key itself, or of the nearest thing above it that exists. */
+function lineOf(path: readonly PropertyKey[], { document, lines }: Place): number {
+  for (let length = path.length; length > 0; length--) {
+    const parent = length === 1 ? document.contents : document.getIn(path.slice(0, length - 1), true);
+    const last = path[length - 1];
+    const item = isMap(parent)
+      ? parent.items.find((pair) => isPair(pair) && keyText(pair.key) === last)
+      : undefined;
+    const node = (item?.key ?? document.getIn(path.slice(0, length), true)) as Node | undefined;
+    if (node?.range) return lines.linePos(node.range[0]).line;
+  }
+  return 1;
+}
+
+function keyText(key: unknown): unknown {
+  return isScalar(key) ? key.value : key;
+}
+
+/** The keys that the schema knows at a path. */
+function keysAt(path: readonly PropertyKey[]): string[] {
+  type Json = { properties?: Record<string, Json>; items?: Json };
+  const at = path.reduce<Json | undefined>(
+    (node, part) => (typeof part === "number" ? node?.items : node?.properties?.[String(part)]),
+    z.toJSONSchema(Schema, { io: "input" }) as Json,
+  );
+  return Object.keys(at?.properties ?? {});
+}
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}
+
+/** The text at a path such as `kafka.brokers`, for core/settings.ts. */
+export function labText(lab: LabYaml | null): (path: string) => string | undefined {
+  return (path) => {
+    const value = valueAt(lab, path.split("."));
+    return value === undefined ? undefined : String(value);
+  };
+}

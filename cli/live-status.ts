@@ -1,0 +1,71 @@
+/** What a person sees while `lab up` runs: one screen that is redrawn, or a plain line now and then. */
+
+import { setTimeout as delay } from "node:timers/promises";
+import type { Part } from "../dashboard/control.ts";
+import type { PartStatus, Supervisor } from "../services/supervisor.ts";
+import type { Context } from "./command.ts";
+import { readParts } from "./lab-state.ts";
+import { statusChanges, statusLines, statusSentence } from "./status-lines.ts";
+
+const FRAME_MS = 500;
+const PLAIN_MS = 10_000;
+
+/** Returns when `until` aborts. The screen is left with its last frame on it and the cursor back. */
+export async function showStatus(
+  context: Context,
+  options: {
+    data: string;
+    supervisor: Supervisor;
+    address: string | null;
+    /** Services alone: there is nothing to count, only changes are told. */
+    isServicesOnly: boolean;
+    until: AbortSignal;
+  },
+): Promise<void> {
+  const { screen } = context;
+  const { until, supervisor, data } = options;
+  const isLive = screen.isNoteLive && !options.isServicesOnly;
+  const startedMs = performance.now();
+  const frame = isLive ? await liveFrame(context) : null;
+  let before: PartStatus[] = supervisor.parts();
+  let plainDueMs = startedMs + PLAIN_MS;
+  try {
+    while (!until.aborted) {
+      const parts: Part[] = options.isServicesOnly ? [] : await readParts(data, { signal: until });
+      const supervised = supervisor.parts();
+      for (const line of statusChanges(before, supervised)) {
+        frame?.clear();
+        screen.note(`${new Date().toISOString().slice(11, 19)}Z ${line}`);
+      }
+      before = supervised;
+      const upMs = performance.now() - startedMs;
+      const lastLine = `Logs in ${data}/logs. Ctrl+C stops: flush, commit, exit.`;
+      frame?.draw({ address: options.address, upMs, supervised, parts, lastLine });
+      if (frame === null && !options.isServicesOnly && performance.now() >= plainDueMs) {
+        screen.note(`${new Date().toISOString().slice(11, 19)}Z ${statusSentence(parts)}`);
+        plainDueMs += PLAIN_MS;
+      }
+      await delay(FRAME_MS, undefined, { signal: until });
+    }
+  } catch (error) {
+    if (!until.aborted) throw error;
+  } finally {
+    frame?.done();
+  }
+}
+
+async function liveFrame({ screen }: Context) {
+  const { createLogUpdate } = await import("log-update");
+  const update = createLogUpdate(process.stderr);
+  const { green, yellow, red } = screen.noteColors;
+  const colours = { "[ok]": green, "[!]": yellow, "[x]": red, "": (text: string) => text };
+  const paint = (mark: keyof typeof colours, text: string) =>
+    mark === "" ? text : text.replace(mark, colours[mark](mark));
+  return {
+    draw(view: Parameters<typeof statusLines>[0]) {
+      update(statusLines(view, { columns: screen.columns(), rows: screen.rows() - 1, paint }).join("\n"));
+    },
+    clear: () => update.clear(),
+    done: () => update.done(),
+  };
+}

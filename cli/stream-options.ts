@@ -1,0 +1,287 @@
+/** From flags and lab.yaml to the streams an ingester runs. */
+
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { LabError } from "../core/errors.ts";
+import {
+  bytes,
+  choice,
+  duration,
+  integer,
+  list,
+  named,
+  onOff,
+  pair,
+  text,
+  toggle,
+} from "../core/setting-kinds.ts";
+import { type SETTINGS, setting, type Values } from "../core/settings.ts";
+import { parseSchema } from "../delta/schema.ts";
+import { bucketAndPrefix } from "../delta/store/open.ts";
+import type { StructType } from "../delta/types.ts";
+import { groupOf, tableNameOf } from "../ingest/identity.ts";
+import type { StartPosition, StreamOptions } from "../ingest/options.ts";
+import { nearNames } from "../query/near-names.ts";
+import type { LabStream, LabYaml } from "./lab-yaml.ts";
+
+const start = {
+  placeholder: "earliest|latest|TIME|P:OFFSET,...",
+  show: () => "earliest",
+  parse: parseStart,
+};
+
+/** Settings of one stream; those of `lab.yaml` are laid under the flags. */
+export const STREAM_SETTINGS = {
+  topic: setting<string | undefined>({
+    flag: "--topic",
+    kind: named("topic"),
+    default: undefined,
+    description: "topic to read; without it the streams of lab.yaml",
+  }),
+  table: setting<string | undefined>({
+    flag: "--table",
+    kind: named("name|uri"),
+    default: undefined,
+    defaultText: "from the topic",
+    description: "table to write: a name in the store, a path, file:// or s3://",
+  }),
+  stream: setting<string[]>({
+    flag: "--stream",
+    kind: list(named("topic")),
+    default: [],
+    description: "only these streams of lab.yaml, by topic or table",
+  }),
+  format: setting<"json" | "text" | undefined>({
+    flag: "--format",
+    kind: choice("json", "text"),
+    default: undefined,
+    defaultText: "json",
+    description: "what a message's value is",
+  }),
+  schema: setting<string | undefined>({
+    flag: "--schema",
+    kind: named("infer|file"),
+    default: undefined,
+    defaultText: "infer",
+    description: "schema of a table yet to be made: from the first messages, or a file in Delta's JSON",
+  }),
+  partitionBy: setting<string[] | undefined>({
+    flag: "--partition-by",
+    kind: list(named("column")),
+    default: undefined,
+    description: "partition columns of a table yet to be made; `date` is derived where messages have none",
+  }),
+  transform: setting<string | undefined>({
+    flag: "--transform",
+    kind: named("sql"),
+    default: undefined,
+    description: "SQL over the batch, called messages; row by row",
+  }),
+  metadata: setting<boolean | undefined>({
+    flag: "--metadata",
+    kind: onOff,
+    default: undefined,
+    defaultText: "on",
+    description: "write _kafka, the column with topic, partition, offset, time, key and headers",
+  }),
+  flushLatency: setting<number | undefined>({
+    flag: "--flush-latency",
+    kind: duration,
+    default: undefined,
+    defaultText: "2s",
+    description: "how long a row waits for its commit",
+  }),
+  flushRows: setting<number | undefined>({
+    flag: "--flush-rows",
+    kind: integer(1),
+    default: undefined,
+    defaultText: "1000000",
+    description: "rows that make a commit due",
+  }),
+  flushBytes: setting<number | undefined>({
+    flag: "--flush-bytes",
+    kind: bytes,
+    default: undefined,
+    defaultText: "256MiB",
+    description: "raw bytes that make a commit due",
+  }),
+  start: setting<StartPosition>({
+    flag: "--start",
+    kind: start,
+    default: { kind: "earliest" },
+    description: "where a partition starts that the table knows no position of",
+  }),
+  onBadRecord: setting<"deadletter" | "stop" | undefined>({
+    flag: "--on-bad-record",
+    kind: choice("deadletter", "stop"),
+    default: undefined,
+    defaultText: "deadletter",
+    description: "a message that is no row goes to the dead letters, or ends the stream",
+  }),
+  onUnknownField: setting<"add" | "ignore" | "deadletter" | undefined>({
+    flag: "--on-unknown-field",
+    kind: choice("add", "ignore", "deadletter"),
+    default: undefined,
+    defaultText: "add",
+    description: "a field the table lacks becomes a column, is left out, or makes a dead letter",
+  }),
+  onTopicReset: setting<"fail" | "restart" | "skip">({
+    flag: "--on-topic-reset",
+    kind: choice("fail", "restart", "skip"),
+    default: "fail",
+    description: "what to do about a topic that was deleted and made anew",
+  }),
+  tableProperty: setting<[string, string][]>({
+    flag: "--table-property",
+    kind: list(pair, null),
+    default: [],
+    description: "property of a table yet to be made",
+  }),
+  group: setting<string | undefined>({
+    flag: "--group",
+    kind: text,
+    default: undefined,
+    defaultText: "from app and table",
+    description: "consumer group; workers on one table share it",
+  }),
+  once: setting<boolean>({
+    flag: "--once",
+    kind: toggle,
+    default: false,
+    description: "up to the end offsets seen at the start, then exit",
+  }),
+} as const;
+
+export const STREAM_DEFAULTS = { latencyMs: 2000, rows: 1_000_000, bytes: 256 * 1024 * 1024 };
+
+type StreamValues = Values<typeof STREAM_SETTINGS> & Values<Pick<typeof SETTINGS, "store" | "app">>;
+
+/**
+ * The streams to run: one from `--topic`, or those of lab.yaml. Flags win over lab.yaml, for every stream alike. USAGE where there is
+ * none, or where a flag that names one stream meets several.
+ */
+export function streamOptions(values: StreamValues, lab: LabYaml | null): StreamOptions[] {
+  const chosen = chooseStreams(values, lab);
+  if (chosen.length > 1 && (values.table ?? values.group ?? values.schema) !== undefined) {
+    throw new LabError("USAGE", "--table, --group and --schema are for one stream, and there are several", {
+      hint: "add --stream NAME or --topic T",
+    });
+  }
+  const streams = chosen.map((stream) => oneStream(stream, values, lab));
+  const twice = streams.find(
+    ({ tableUri }, n) => streams.findIndex((one) => one.tableUri === tableUri) !== n,
+  );
+  if (twice !== undefined) {
+    throw new LabError("CONFIG_INVALID", `two streams write to ${twice.tableUri}`, {
+      hint: "give each stream a table of its own with `table:`",
+    });
+  }
+  return streams;
+}
+
+function chooseStreams(values: StreamValues, lab: LabYaml | null): Partial<LabStream>[] {
+  const declared = lab?.streams ?? [];
+  if (values.topic !== undefined) {
+    const known = declared.find(({ topic }) => topic === values.topic);
+    return [known ?? { topic: values.topic }];
+  }
+  const nameOf = ({ topic, table }: LabStream) => table ?? tableNameOf(topic);
+  for (const name of values.stream) {
+    if (declared.some((stream) => stream.topic === name || nameOf(stream) === name)) continue;
+    const near = nearNames(
+      name,
+      declared.flatMap((stream) => [stream.topic, nameOf(stream)]),
+    );
+    throw new LabError("USAGE", `lab.yaml has no stream ${name}`, {
+      hint:
+        near.length > 0 ? `did you mean ${near.join(" or ")}?` : "its streams are listed under `streams:`",
+    });
+  }
+  const chosen = declared.filter(
+    (stream) =>
+      values.stream.length === 0 ||
+      values.stream.includes(stream.topic) ||
+      values.stream.includes(nameOf(stream)),
+  );
+  if (chosen.length > 0) return chosen;
+  throw new LabError("USAGE", "there is no stream to ingest", {
+    hint: "give --topic T, or list streams in lab.yaml",
+  });
+}
+
+function oneStream(stream: Partial<LabStream>, values: StreamValues, lab: LabYaml | null): StreamOptions {
+  const topic = stream.topic as string;
+  const tableUri = tableUriOf(values.table ?? stream.table ?? tableNameOf(topic), values.store);
+  const flush = { ...lab?.defaults?.flush, ...stream.flush };
+  const schema = readSchema(values.schema ?? stream.schema);
+  const transform = values.transform ?? stream.transform;
+  return {
+    topic,
+    tableUri,
+    app: values.app,
+    group: values.group ?? groupOf(values.app, tableUri),
+    format: values.format ?? stream.format ?? "json",
+    ...(schema === undefined ? {} : { schema }),
+    partitionBy: values.partitionBy ?? stream.partitionBy ?? [],
+    ...(transform === undefined ? {} : { transform }),
+    metadata: values.metadata ?? true,
+    flush: {
+      latencyMs: values.flushLatency ?? parsed(duration, flush.latency) ?? STREAM_DEFAULTS.latencyMs,
+      rows: values.flushRows ?? flush.rows ?? STREAM_DEFAULTS.rows,
+      bytes: values.flushBytes ?? parsed(bytes, flush.bytes) ?? STREAM_DEFAULTS.bytes,
+    },
+    start: values.start,
+    onBadRecord: values.onBadRecord ?? stream.onBadRecord ?? "deadletter",
+    onUnknownField: values.onUnknownField ?? stream.onUnknownField ?? "add",
+    onTopicReset: values.onTopicReset,
+    tableProperties: Object.fromEntries(values.tableProperty),
+    once: values.once,
+  };
+}
+
+function parsed(
+  kind: { parse(text: string): number },
+  value: string | number | undefined,
+): number | undefined {
+  return value === undefined ? undefined : kind.parse(String(value));
+}
+
+/** The canonical URI of a table: a name in the store, or a path or URI as it is. USAGE for an S3 URI without a bucket. */
+export function tableUriOf(nameOrUri: string, store: string): string {
+  const isName = !/[/.]|^~/.test(nameOrUri);
+  const uri = isName ? `${store.replace(/\/+$/, "")}/${nameOrUri}` : nameOrUri;
+  if (/^s3:\/\//i.test(uri)) {
+    const { bucket, prefix } = bucketAndPrefix(uri);
+    return prefix === "" ? `s3://${bucket}` : `s3://${bucket}/${prefix}`;
+  }
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(uri)) return uri.replace(/\/+$/, "");
+  return pathToFileURL(resolve(uri)).href.replace(/\/+$/, "");
+}
+
+function readSchema(source: string | undefined): StructType | undefined {
+  if (source === undefined || source === "infer") return undefined;
+  try {
+    return parseSchema(readFileSync(source, "utf8"));
+  } catch (error) {
+    throw new LabError("CONFIG_INVALID", `the schema ${source} cannot be read: ${(error as Error).message}`, {
+      hint: "give a file with a schema in Delta's JSON form, or `infer`",
+      cause: error,
+    });
+  }
+}
+
+function parseStart(value: string): StartPosition {
+  if (value === "earliest" || value === "latest") return { kind: value };
+  if (/^\d+:\d+(,\d+:\d+)*$/.test(value)) {
+    const pairs = value.split(",").map((part) => part.split(":") as [string, string]);
+    return {
+      kind: "offsets",
+      next: new Map(pairs.map(([partition, offset]) => [Number(partition), BigInt(offset)])),
+    };
+  }
+  const timestampMs = Date.parse(value);
+  if (Number.isNaN(timestampMs))
+    throw new Error("is neither earliest, latest, a time nor PARTITION:OFFSET,...");
+  return { kind: "time", timestampMs };
+}

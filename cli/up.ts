@@ -1,0 +1,220 @@
+/** `lab up`: the whole lab, or its services alone, until Ctrl+C. */
+
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { destination } from "pino";
+import { createLog, type Log } from "../core/log.ts";
+import { choice, duration, list, named, port } from "../core/setting-kinds.ts";
+import { SETTINGS, setting, type Values } from "../core/settings.ts";
+import { childPart } from "../services/child.ts";
+import { lockFolder } from "../services/folder-lock.ts";
+import { requireFreePort } from "../services/ports.ts";
+import { runFolder } from "../services/run-file.ts";
+import { createSupervisor, type Supervisor } from "../services/supervisor.ts";
+import { type Context, defineCommand } from "./command.ts";
+import { CONNECT_TIMEOUT } from "./connect-timeout.ts";
+import { DEMO_YAML, demoYaml } from "./demo.ts";
+import { kafkaPart, s3Part } from "./lab-services.ts";
+import type { LabYaml } from "./lab-yaml.ts";
+import { showStatus } from "./live-status.ts";
+import { serveSupervisor } from "./serve-supervisor.ts";
+import { demoFile, planUp, type UpPlan } from "./up-plan.ts";
+import { createTopics, labProgram, makeBucket, tableVersions } from "./up-steps.ts";
+
+const settings = {
+  kafka: SETTINGS.kafka,
+  store: SETTINGS.store,
+  app: SETTINGS.app,
+  data: SETTINGS.data,
+  port: setting<number>({
+    flag: "--port",
+    kind: port,
+    default: 8080,
+    description: "port of the dashboard; 0 takes a free one",
+  }),
+  host: setting<string>({
+    flag: "--host",
+    kind: named("address"),
+    default: "127.0.0.1",
+    description: "address the dashboard listens on",
+  }),
+  for: setting<number | undefined>({
+    flag: "--for",
+    kind: duration,
+    default: undefined,
+    description: "stop by itself after that long",
+  }),
+  only: setting<("kafka" | "s3")[]>({
+    flag: "--only",
+    kind: list(choice("kafka", "s3")),
+    default: [],
+    description: "these services alone, with their addresses on stdout",
+  }),
+  kafkaPort: setting<number | undefined>({
+    flag: "--kafka-port",
+    kind: port,
+    default: undefined,
+    defaultText: "9092, or a free one",
+    description: "port of a broker that is started here",
+  }),
+  s3Port: setting<number | undefined>({
+    flag: "--s3-port",
+    kind: port,
+    default: undefined,
+    defaultText: "9000, or a free one",
+    description: "port of an S3 server that is started here",
+  }),
+  s3Endpoint: setting<string | undefined>({
+    flag: "--s3-endpoint",
+    env: "AWS_ENDPOINT_URL",
+    kind: named("url"),
+    default: undefined,
+    description: "an S3 server that runs already; without one a MinIO is started for a store on s3://",
+  }),
+  connectTimeout: CONNECT_TIMEOUT,
+} as const;
+
+export const up = defineCommand({
+  name: "up",
+  summary: "Run the whole lab: broker, producers, ingester, dashboard",
+  examples: [
+    "lab up",
+    "lab up --for 45s --port 0",
+    "lab up --store s3://lab/tables",
+    "lab up --only kafka,s3        services for other programs",
+  ],
+  settings,
+  stops: "gracefully",
+  seeAlso: ["status", "down", "reset", "doctor"],
+  async run(context, values) {
+    const config = context.lab?.file ?? demoFile(values.data);
+    const lab = context.lab ?? demoYaml(config);
+    const plan = planUp({ ...values, verbose: context.common.verbose }, lab, config);
+    if (plan.children.length > 0)
+      await requireFreePort(values.port, "give another with --port, or stop that process");
+    const lock = await lockFolder(values.data);
+    try {
+      await mkdir(join(values.data, "logs"), { recursive: true });
+      await rm(runFolder(values.data), { recursive: true, force: true });
+      if (context.lab === null) await writeFile(config, DEMO_YAML);
+      return await runLab(context, values, { plan, lab });
+    } finally {
+      await lock.release();
+    }
+  },
+});
+
+async function runLab(
+  context: Context,
+  values: Values<typeof settings>,
+  { plan, lab }: { plan: UpPlan; lab: LabYaml },
+): Promise<number> {
+  const { signal, screen } = context;
+  const logFile = join(values.data, "logs", "lab.log");
+  const log = createLog("up", {
+    level: context.common.verbose ? "debug" : "info",
+    to: destination({ dest: logFile, sync: true }),
+  });
+  const supervisor = createSupervisor({ log });
+  const server = await serveSupervisor(supervisor, values.data);
+  // Ctrl+C while the lab starts gives the start up; afterwards it ends the wait below.
+  const giveUp = () => void supervisor.stop();
+  signal.addEventListener("abort", giveUp, { once: true });
+  try {
+    const started = await startParts(context, values, plan, { supervisor, log });
+    signal.removeEventListener("abort", giveUp);
+    const limit = values.for === undefined ? [] : [AbortSignal.timeout(values.for)];
+    const until = AbortSignal.any([signal, ...limit]);
+    const isServicesOnly = plan.children.length === 0;
+    if (isServicesOnly) screen.note("Ctrl+C stops.");
+    await showStatus(context, {
+      data: values.data,
+      supervisor,
+      address: started.address,
+      isServicesOnly,
+      until,
+    });
+    const failed = supervisor.parts().filter(({ state }) => state === "failed");
+    screen.note(isServicesOnly ? "Stopping" : "Stopping: flush, commit, exit (Ctrl+C again to quit now)");
+    await stopParts(supervisor, plan, values, lab, context, started.env);
+    for (const { name, lastEnd } of failed) screen.note(`[x] ${name} had failed: ${lastEnd}`);
+    return failed.length > 0 ? 1 : 0;
+  } catch (error) {
+    await supervisor.stop();
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", giveUp);
+    await server.close();
+  }
+}
+
+/** Starts everything in order and prints one line a part. Returns the dashboard's link and what a process needs to reach the store. */
+async function startParts(
+  context: Context,
+  values: Values<typeof settings>,
+  plan: UpPlan,
+  { supervisor, log }: { supervisor: Supervisor; log: Log },
+): Promise<{ address: string | null; env: NodeJS.ProcessEnv }> {
+  const { screen, signal } = context;
+  const say = (name: string, address: string, more = "") =>
+    screen.out(
+      `${name.padEnd(plan.children.length > 0 ? 18 : 0)}${plan.children.length > 0 ? "" : " "}${address}${more}\n`,
+    );
+  const shared = { data: values.data, connectTimeoutMs: values.connectTimeout, log };
+  let brokers: string[] = [];
+  let env: NodeJS.ProcessEnv = { ...context.env };
+  if (plan.kafka) {
+    if (screen.isNoteLive) screen.note("starting Kafka ...");
+    const kafka = kafkaPart({ ...shared, choice: values.kafka, port: values.kafkaPort ?? null });
+    await supervisor.start(kafka.part);
+    const { rung, pid } = kafka.service();
+    brokers = kafka.service().brokers;
+    const how = plan.children.length > 0 ? `   ${rung}${pid === null ? "" : `, pid ${pid}`}` : "";
+    say("kafka", brokers.join(","), how);
+  }
+  if (plan.s3) {
+    const s3 = s3Part({ ...shared, endpoint: values.s3Endpoint, port: values.s3Port ?? null });
+    await supervisor.start(s3.part);
+    const service = s3.service();
+    env = { ...env, ...service.env };
+    if (service.keysFile !== null && plan.bucket !== null) await makeBucket(plan.bucket, env, signal);
+    say("s3", service.endpoint);
+    if (service.keysFile !== null) say("s3-keys", service.keysFile);
+  }
+  if (plan.topics.length > 0)
+    await createTopics(brokers, plan.topics, { timeoutMs: values.connectTimeout, signal });
+
+  let address: string | null = null;
+  for (const { name, kind, args } of plan.children) {
+    const isProducer = kind === "produce";
+    const running = await supervisor.start(
+      childPart({
+        ...{ name, kind, dataDir: values.data, env: env as Record<string, string>, finite: isProducer },
+        command: process.execPath,
+        args: [labProgram(), kind, ...args, "--kafka", brokers.join(",")],
+      }),
+    );
+    if (kind === "dashboard") address = running.address;
+    say(name, running.address ?? `pid ${running.pid}`);
+  }
+  return { address, env };
+}
+
+async function stopParts(
+  supervisor: Supervisor,
+  plan: UpPlan,
+  values: Values<typeof settings>,
+  lab: LabYaml,
+  { screen }: Context,
+  env: NodeJS.ProcessEnv,
+): Promise<void> {
+  // The store is asked while its server still runs: the ingester's last commit is in, the services are not yet down.
+  let versions: string[] = [];
+  await supervisor.stop(async (name) => {
+    if (name === "ingest") versions = await tableVersions(lab.streams, values.store, env);
+  });
+  if (plan.children.length === 0) return;
+  const at = versions.length > 0 ? ` at ${versions.join(", ")}` : "";
+  screen.note(`Stopped${at}. Start again with: npm start`);
+}
