@@ -16,6 +16,11 @@ const HistoryRange = z.object({
 });
 const VersionPath = z.object({ version: count });
 const Preview = z.object({ rows: count.max(MAX_PREVIEW_ROWS).default(0) });
+const DiffRange = z.object({
+  from: count,
+  to: count,
+  rows: count.max(MAX_PREVIEW_ROWS).default(100),
+});
 const Query = z
   .strictObject({
     sql: z.string().trim().min(1).max(100_000),
@@ -51,6 +56,12 @@ export function apiRoutes(tables: TableReader): Router {
       throw error;
     });
     await sendJson(request, response, { ...detail, preview });
+  });
+
+  api.get("/tables/:table/diff", async (request, response) => {
+    const { from, to, rows: maxRows } = parse(DiffRange, request.query);
+    const signal = whileOpen(response);
+    await sendJson(request, response, await tables.diff(request.params.table, { from, to, maxRows }, signal));
   });
 
   api.post("/query", express.json({ limit: "256kb" }), async (request, response) => {

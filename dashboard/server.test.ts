@@ -124,6 +124,8 @@ test("every bad request gets a status, a code, a message and no stack", async (t
     [ask("/api/tables/orders/versions/-1"), 400, "REQUEST_INVALID"],
     [ask("/api/tables/orders/versions/1?rows=100000"), 400, "REQUEST_INVALID"],
     [ask("/api/tables/orders/history?limit=0"), 400, "REQUEST_INVALID"],
+    [ask("/api/tables/orders/diff?from=1"), 400, "REQUEST_INVALID"],
+    [ask("/api/tables/orders/diff?from=1&to=99"), 404, "VERSION_NOT_FOUND"],
     [ask("/api/tables/orders/history?after=x"), 400, "REQUEST_INVALID"],
     [ask("/api/tables/%ff/history"), 400, "REQUEST_INVALID"],
     [ask("/api/nothing"), 404, "REQUEST_INVALID"],

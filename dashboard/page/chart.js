@@ -7,7 +7,7 @@ import { currentVersion, historyOf, view } from "./state.js";
 
 /** @typedef {{ x: number, y: number }} Point */
 
-const MOST_POINTS = 1_000;
+const MOST_POINTS = 400;
 
 export function chartView() {
   const canvas = /** @type {HTMLCanvasElement} */ (byId("chart"));
@@ -17,6 +17,10 @@ export function chartView() {
   let chart = null;
   /** @type {Parameters<typeof draw> | null} */
   let last = null;
+  /** Rows after each version; and those that are known, as points. @type {(number | null)[]} */
+  let totals = [];
+  /** @type {Point[]} */
+  let points = [];
 
   toggle.addEventListener("click", () => {
     table.hidden = !table.hidden;
@@ -31,12 +35,14 @@ export function chartView() {
    * @param {{ version: number, rows: string | null } | null} anchor @param {boolean} isLive
    */
   const draw = (entries, version, anchor, isLive) => {
+    if (last?.[0] !== entries || last[2] !== anchor) {
+      totals = rowsAfter(entries, anchor);
+      points = entries.flatMap(({ version: x }, n) => {
+        const y = totals[n];
+        return y === null || y === undefined ? [] : [{ x, y }];
+      });
+    }
     last = [entries, version, anchor, isLive];
-    const totals = rowsAfter(entries, anchor);
-    const points = entries.flatMap((entry, n) => {
-      const y = totals[n];
-      return y === null || y === undefined ? [] : [{ x: entry.version, y }];
-    });
     setAttribute(canvas, "aria-label", finding(points, version));
     if (!table.hidden) showTable(entries, totals, version);
     else {

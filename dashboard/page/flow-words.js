@@ -89,7 +89,7 @@ function topicOf(stream, now) {
       ? { condition: "quiet", note: `no messages yet, ${partitions}` }
       : quiet === null
         ? {
-            condition: stream.records === null ? "none" : "ok",
+            condition: stream.producedPerSecond === null ? "none" : "ok",
             note: `${many(stream.records, "message")}, ${partitions}`,
           }
         : { condition: "quiet", note: `quiet ${duration(quiet)}, ${many(stream.records, "message")}` };

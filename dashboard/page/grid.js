@@ -101,8 +101,7 @@ export function createGrid(label, id) {
   };
   const open = () => {
     const row = data.rows[active];
-    if (row !== undefined)
-      openDialog(`Row ${active + 1} of ${label.toLowerCase()}`, wholeRow(data.columns, row));
+    if (row !== undefined) openDialog(`Row ${active + 1}`, wholeRow(data.columns, row));
   };
 
   element.addEventListener("scroll", () => requestAnimationFrame(showRows), { passive: true });

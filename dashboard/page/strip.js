@@ -69,11 +69,13 @@ function drawVersion(pen, entry, { x, floor, tall, thick }, colours) {
     pen.fillStyle = colours.bar;
     pen.fillRect(left, floor - tall, thick, tall);
   } else if (kind === "optimize") {
-    pen.strokeStyle = colours.mark;
+    pen.fillStyle = pen.strokeStyle = colours.mark;
     pen.lineWidth = 1.5;
-    pen.strokeRect(left + 0.5, floor - tall, Math.max(1, thick - 1), tall);
-    pen.fillStyle = colours.mark;
-    pen.fillRect(x - Math.max(4, thick / 2 + 2), floor - tall - 2, Math.max(8, thick + 4), 3);
+    if (thick < 4) pen.fillRect(left, floor - tall, thick, tall);
+    else {
+      pen.strokeRect(left + 0.5, floor - tall, thick - 1, tall);
+      pen.fillRect(left - 2, floor - tall - 2, thick + 4, 3);
+    }
   } else if (kind === "change") {
     pen.fillStyle = colours.warn;
     pen.fillRect(left, floor + 2, Math.max(2, thick), Math.min(AXIS - 2, 4 + tall / 6));

@@ -101,8 +101,8 @@ export function fakeLab(versions = 12): FakeLab {
       const note = id % 4 === 0 ? "<b>fragile</b>" : null;
       return [
         String(9_007_199_254_740_993n + BigInt(id)),
-        ["Ada Lovelace", "Grace Hopper", "Edsger Dijkstra", "Barbara Liskov"][id % 4],
-        ["NL", "PL", "DE", "SE", "PT"][id % 5],
+        ["Ada Lovelace", "Grace Hopper", "Edsger Dijkstra", "Barbara Liskov"][id % 4]!,
+        ["NL", "PL", "DE", "SE", "PT"][id % 5]!,
         `${(id * 37) % 900}.${String(id % 100).padStart(2, "0")}`,
         new Date(STARTED + id * 13).toISOString().replace("Z", "000Z"),
         ...(version >= NOTE_SINCE ? [note] : []),
@@ -119,6 +119,7 @@ export function fakeLab(versions = 12): FakeLab {
       const summary = (name: string, version: number): TableSummary => ({
         ...{ name, uri: `file:///lab-data/tables/${name}`, id: `id-of-${name}`, version },
         ...{ timestamp: timeOf(version), numFiles: 3 * version, sizeBytes: String(40_000 * version) },
+        ...{ rows: name === "orders" ? String(rowsAt(version)) : "0", partitionColumns: [] },
         problem: null,
       });
       return [summary("my_topic", 0), summary("orders", latest())];
@@ -161,6 +162,15 @@ export function fakeLab(versions = 12): FakeLab {
           hint: `the oldest readable version is ${faults.unreadableBelow}`,
         });
       return name === "orders" ? preview(version, limit) : { columns: [], rows: [], truncated: false };
+    },
+    async diff(table, { from, to, maxRows }) {
+      need(table, Math.max(from, to));
+      const { columns, rows } = preview(to, Math.min(maxRows, Math.max(0, rowsAt(to) - rowsAt(from))));
+      return {
+        ...{ table, from, to, rowsAdded: String(rowsAt(to) - rowsAt(from)), rowsRemoved: "0" },
+        ...{ filesAdded: PARTITIONS * (to - from), filesRemoved: 0, bytesAdded: "0", bytesRemoved: "0" },
+        ...{ schema: [], properties: [], columns, added: rows, removed: [], truncated: false },
+      };
     },
     async query(request, signal) {
       queries.push(request);
