@@ -1,0 +1,21 @@
+/** From the word a user gives to a source of messages. */
+
+import { LabError } from "../core/errors.ts";
+import { dummySource } from "./dummy.ts";
+import { csvSource, ndjsonSource, stdinSource } from "./file.ts";
+import { ordersSource } from "./orders.ts";
+import type { MessageSource } from "./source.ts";
+
+export type SourceContext = { seed: number; now: () => number; stdin: AsyncIterable<Buffer | string> };
+
+/** `dummy`, `orders`, `-`, or a file by the ending of its name. USAGE for anything else. */
+export function findSource(word: string, context: SourceContext): MessageSource {
+  if (word === "dummy") return dummySource(context.now);
+  if (word === "orders") return ordersSource(context.seed, context.now);
+  if (word === "-") return stdinSource(context.stdin);
+  if (/\.(ndjson|jsonl|json)$/i.test(word)) return ndjsonSource(word);
+  if (/\.csv$/i.test(word)) return csvSource(word);
+  throw new LabError("USAGE", `no such source: ${word}`, {
+    hint: "give dummy, orders, FILE.ndjson, FILE.csv, or - for standard input",
+  });
+}
