@@ -63,11 +63,14 @@ export function openBrokerAccess(options: KafkaOptions): BrokerAccess {
   async function use<T>(topic: string, call: (cluster: Cluster) => Promise<T>): Promise<T> {
     current ??= connectCluster(options);
     const mine = current;
+    let isConnected = false;
     try {
-      return await call(await mine);
+      const cluster = await mine;
+      isConnected = true;
+      return await call(cluster);
     } catch (cause) {
       const error = classify(cause, { brokers: options.brokers, ...(topic === "" ? {} : { topic }) });
-      if (error.retryable && current === mine) {
+      if ((error.retryable || !isConnected) && current === mine) {
         current = null;
         void disconnect(mine);
       }
@@ -152,10 +155,15 @@ async function connectCluster(options: KafkaOptions): Promise<Cluster> {
     throw new LabError("INTERNAL", "this version of kafkajs has no inner cluster to be asked");
   const create = client[factory] as (settings: object) => Cluster;
   const cluster = create({ allowAutoTopicCreation: false, isolationLevel: READ_COMMITTED });
-  await cluster.connect();
-  // Without a target topic this asks for all: it is what makes the brokers known.
-  await cluster.refreshMetadata();
-  return cluster;
+  try {
+    await cluster.connect();
+    // Without a target topic this asks for all: it is what makes the brokers known.
+    await cluster.refreshMetadata();
+    return cluster;
+  } catch (error) {
+    await cluster.disconnect().catch(() => {});
+    throw error;
+  }
 }
 
 /** A connection that is broken already must not keep anybody waiting, or fail anybody. */

@@ -11,8 +11,12 @@ type Codec = {
   decompress(input: Buffer): Promise<Buffer>;
 };
 
-/** Tells the client which codecs there are. The table is one for the whole process; telling twice changes nothing. */
+let areRegistered = false;
+
+/** Tells the client which codecs there are, once: its table is one for the whole process. */
 export function registerCodecs(): void {
+  if (areRegistered) return;
+  areRegistered = true;
   const { CompressionCodecs, CompressionTypes } = kafkajs;
   CompressionCodecs[CompressionTypes.Snappy] = () => codec("snappy", (raw) => snappy.compress(raw), unsnap);
   CompressionCodecs[CompressionTypes.LZ4] = () =>
@@ -38,16 +42,17 @@ function codec(
       try {
         return unpack(packed);
       } catch (error) {
-        throw unsupported(`a ${name} batch of ${packed.length} bytes cannot be read`, error);
+        const reason = error instanceof Error ? error.message : String(error);
+        throw unsupported(`a ${name} batch of ${packed.length} bytes cannot be read: ${reason}`);
       }
     },
   };
 }
 
-/** The client tries again after any error that does not say `retriable: false`. */
-function unsupported(message: string, cause?: unknown): LabError {
+/** Without a cause, for the client hands the cause of an error on in its place; and it tries again unless told `retriable: false`. */
+function unsupported(message: string): LabError {
   const hint = "produce the topic with compression gzip, snappy, lz4, zstd or none";
-  return Object.assign(new LabError("CODEC_UNSUPPORTED", message, { hint, cause }), { retriable: false });
+  return Object.assign(new LabError("CODEC_UNSUPPORTED", message, { hint }), { retriable: false });
 }
 
 const XERIAL_MAGIC = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0x00]);

@@ -17,7 +17,7 @@ export function newClient(options: KafkaOptions, onLine: OnLine = () => {}): Ven
   const config: KafkaConfig = {
     brokers: [...options.brokers],
     clientId: options.clientId,
-    connectionTimeout: 3_000,
+    connectionTimeout: Math.min(3_000, options.connectTimeoutMs),
     requestTimeout: 15_000,
     retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 4, restartOnFailure: async () => false },
     logLevel: kafkajs.logLevel.INFO,

@@ -107,6 +107,8 @@ const REJOIN = new Set(["REBALANCE_IN_PROGRESS", "ILLEGAL_GENERATION", "UNKNOWN_
 function isOutage(link: unknown): boolean {
   if (OUTAGES.has(field(link, "name")) || SYSTEM.has(field(link, "code")) || REJOIN.has(field(link, "type")))
     return true;
+  // A bare Error of a connection that was made but has not told its versions yet (broker/index.js).
+  if (link instanceof Error && link.message === "Broker not connected") return true;
   // A join that lost to a rebalance comes as a bare KafkaJSError, without the protocol's name for it.
   const isNamed = field(link, "type") !== "" || field(link, "name") === "KafkaJSError";
   return isNamed && (link as { retriable?: unknown }).retriable === true;

@@ -29,7 +29,6 @@ async function fakeBench(): Promise<Bench> {
     },
     trim: async (topic, partition, before) => kafka.trim(topic, partition, before),
     addPartitions: async (topic, total) => kafka.addPartitions(topic, total),
-    setGroupOffset: async (group, position) => kafka.setGroupOffset(group, position),
     groupOffset: async (group, topic, partition) => kafka.groupOffset(group, { topic, partition }),
     async foreignHeaders(topic) {
       const headers = [

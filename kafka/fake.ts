@@ -46,7 +46,6 @@ export type FakeControls = {
   drift(position: Position): void;
   /** What was published for the group. */
   groupOffset(group: string, partition: TopicPartition): bigint | null;
-  setGroupOffset(group: string, position: Position): void;
 };
 
 export type FakeKafka = Kafka & FakeControls;
@@ -109,7 +108,6 @@ export function fakeKafka(options: { now?: () => number; mostRecordsPerBatch?: n
       for (const source of readersOf(position)) source.drift(position);
     },
     groupOffset: cluster.committed,
-    setGroupOffset: (group, position) => cluster.commit(group, [position]),
   };
 
   return {

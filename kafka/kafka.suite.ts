@@ -6,7 +6,7 @@ import { type TestContext, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { isLabError } from "../core/errors.ts";
 import { murmur2 } from "./partitioner.ts";
-import type { Admin, Kafka, OutgoingRecord, Position } from "./ports.ts";
+import type { Admin, Kafka, OutgoingRecord } from "./ports.ts";
 import { openReader, until } from "./suite-reader.ts";
 
 /** What the suite does to a broker besides using the ports. */
@@ -20,7 +20,6 @@ export type Bench = {
   openTransaction(topic: string, partition: number, values: string[]): Promise<() => Promise<void>>;
   trim(topic: string, partition: number, before: bigint): Promise<void>;
   addPartitions(topic: string, total: number): Promise<void>;
-  setGroupOffset(group: string, position: Position): Promise<void>;
   groupOffset(group: string, topic: string, partition: number): Promise<bigint | null>;
   /** A record with the headers a: 1, a: 2, b: null, as another client writes it. */
   foreignHeaders(topic: string): Promise<void>;
@@ -161,8 +160,13 @@ export function kafkaSuite(name: string, openBench: (t: TestContext) => Promise<
     async (t, bench, admin) => {
       const topic = await newTopic(admin, 3);
       for (const partition of [0, 1, 2]) await send(t, bench, topic, numbered(partition, 0, 10));
-      await bench.setGroupOffset(topic, { topic, partition: 0, nextOffset: 9n });
-      await bench.setGroupOffset(topic, { topic, partition: 1, nextOffset: 2n });
+      const other = openReader(t, bench.kafka, { topic, group: topic });
+      await other.untilPosition(2, 10n);
+      await other.source.publishOffsets(
+        [9n, 2n].map((nextOffset, partition) => ({ topic, partition, nextOffset })),
+      );
+      assert.equal(await bench.groupOffset(topic, topic, 0), 9n);
+      await other.source.close();
       const starts = [4n, 10n, 0n];
       const reader = openReader(t, bench.kafka, {
         topic,

@@ -3,11 +3,12 @@
 import { LabError } from "../core/errors.ts";
 import { retry } from "../core/retry.ts";
 import { type BrokerAccess, openBrokerAccess } from "./broker-access.ts";
-import { classify } from "./failures.ts";
+import { classify, unreachable } from "./failures.ts";
 import { placeOf } from "./partitioner.ts";
 import type { Acked, KafkaOptions, OutgoingRecord, Sink, SinkOptions } from "./ports.ts";
 import { createSinkLane, type SinkLane, type Slice } from "./sink-lane.ts";
 import { createTopicWriter, type TopicWriter } from "./topic-writer.ts";
+import { within } from "./within.ts";
 
 /** How long a partition count is believed. */
 const COUNT_AGE_MS = 10_000;
@@ -110,11 +111,14 @@ export async function openSink(kafka: KafkaOptions, options: SinkOptions): Promi
 
 /** Waits until some broker answers, for `connectTimeoutMs` at most. */
 export async function firstContact(access: BrokerAccess, kafka: KafkaOptions): Promise<void> {
-  const { signal } = new AbortController();
+  const stopping = new AbortController();
+  const limitMs = kafka.connectTimeoutMs;
   try {
-    await retry(() => access.ping(), { signal, maxMs: 1_000, deadlineMs: kafka.connectTimeoutMs });
+    const answer = retry(() => access.ping(), { signal: stopping.signal, maxMs: 1_000, deadlineMs: limitMs });
+    if ((await within(limitMs, answer)) === "late") throw unreachable("no answer in time", undefined, kafka);
   } catch (error) {
-    await access.close();
+    stopping.abort();
+    await within(limitMs, access.close());
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 /** A member of a consumer group that outlives its clients: joined again after an outage, positioned by the reader alone. */
 
 import { setTimeout as delay } from "node:timers/promises";
-import type { LabError } from "../core/errors.ts";
+import { isLabError, type LabError } from "../core/errors.ts";
 import { sleep } from "../core/retry.ts";
 import { createAssignment, type Lane } from "./assignment.ts";
 import { EARLIEST, LATEST, openBrokerAccess } from "./broker-access.ts";
@@ -9,6 +9,7 @@ import { classify, unreachable } from "./failures.ts";
 import { type RawBatch, toFetched } from "./fetched.ts";
 import { type BatchStep, createMember, type Member } from "./member.ts";
 import type { FetchedBatch, KafkaOptions, Position, Source, SourceHandlers, SourceOptions } from "./ports.ts";
+import { within } from "./within.ts";
 
 const PAUSE_MS = { first: 250, most: 2_000 };
 /** Failures inside the client that name no outage: joined again this often, without a batch in between, before they are fatal. */
@@ -46,7 +47,7 @@ export function createSource(kafka: KafkaOptions, options: SourceOptions): Sourc
       passedOver: onPassedOver,
       strayed(partition) {
         const lane = assignment.lane(partition);
-        if (lane !== undefined && !lane.holds.has("unstarted")) void reportStray(lane);
+        if (lane !== undefined && !lane.holds.has("unstarted")) void reportStray(lane).catch(fail);
       },
     });
     return mine;
@@ -140,7 +141,8 @@ export function createSource(kafka: KafkaOptions, options: SourceOptions): Sourc
     while (assignment.lane(lane) === lane && lane.seeks === seeks) {
       try {
         return await ask();
-      } catch {
+      } catch (error) {
+        if (!(isLabError(error) && canRecover(error))) throw error;
         await delay(PAUSE_MS.first);
       }
     }
@@ -167,7 +169,7 @@ export function createSource(kafka: KafkaOptions, options: SourceOptions): Sourc
       if (isOutside) assignment.hold(lane, "asked");
       assignment.seek(position);
       if (!isOutside) continue;
-      void reportStray(lane);
+      void reportStray(lane).catch(fail);
       assignment.release(lane, "asked");
     }
   }
@@ -199,7 +201,7 @@ export function createSource(kafka: KafkaOptions, options: SourceOptions): Sourc
     } finally {
       endAssignment();
       member = null;
-      await Promise.race([mine.leave().catch(() => {}), delay(LEAVE_MS)]);
+      await within(LEAVE_MS, mine.leave()).catch(() => {});
     }
   }
 
@@ -274,16 +276,5 @@ class ReaderFailed extends Error {
   constructor(reason: Error) {
     super(reason.message);
     this.reason = reason;
-  }
-}
-
-async function within<T>(limitMs: number, result: Promise<T>): Promise<T | "late"> {
-  const timer = new AbortController();
-  const late = delay(limitMs, "late" as const, { signal: timer.signal });
-  late.catch(() => {});
-  try {
-    return await Promise.race([result, late]);
-  } finally {
-    timer.abort();
   }
 }

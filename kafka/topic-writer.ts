@@ -32,8 +32,13 @@ export function createTopicWriter(kafka: KafkaOptions, options: SinkOptions, top
         ({ message }) =>
           message.partition ?? 0,
     });
-    await producer.connect();
-    return producer;
+    try {
+      await producer.connect();
+      return producer;
+    } catch (error) {
+      await producer.disconnect().catch(() => {});
+      throw error;
+    }
   }
 
   return {
