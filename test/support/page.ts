@@ -42,14 +42,9 @@ export async function openPage(browser: Browser, address: string, options: PageO
     if (message.type() === "error" && !message.text().includes("net::ERR")) complaints.push(message.text());
   });
   await page.goto(address);
-  return {
-    page,
-    /** Errors of scripts and of the content policy so far. */
-    complaints,
-    ...looks(page),
-    ...steps(page),
-    close: () => context.close(),
-  };
+  /** `complaints`: errors of scripts and of the content policy so far. */
+  const opened = { page, complaints, close: () => context.close() };
+  return Object.assign(opened, looks(page), steps(page));
 }
 
 function looks(page: Page) {
