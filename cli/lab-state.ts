@@ -22,21 +22,24 @@ export async function readParts(dataDir: string, look: Look): Promise<Part[]> {
 export async function readSupervisor(dataDir: string, look: Look): Promise<PartStatus[] | null> {
   const file = await readRunFile(runFilePath(dataDir, LAB_PART));
   if (file === null || file.opsPort === null) return null;
-  const state = await askState(file.opsPort, look);
+  const state = await askState(file, look);
   return isRecord(state) && Array.isArray(state.parts) ? (state.parts as PartStatus[]) : null;
 }
 
 async function onePart(file: RunFile, look: Look): Promise<Part> {
   const { name, kind, pid, startedAt, address = null } = file;
-  const alive = pid === null || (await commandLine(pid)) !== null;
-  const state = alive && file.opsPort !== null ? await askState(file.opsPort, look) : null;
+  const isElsewhere = pid === null || file.opsHost !== undefined;
+  const alive = isElsewhere || (await commandLine(pid)) !== null;
+  const state = alive && file.opsPort !== null ? await askState(file, look) : null;
   return { name, kind, pid, startedAt, alive, address, state: isPartState(state) ? state : null };
 }
 
-async function askState(port: number, { signal, timeoutMs = 1000 }: Look): Promise<unknown> {
+async function askState(file: RunFile, { signal, timeoutMs = 1000 }: Look): Promise<unknown> {
   try {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-    const reply = await fetch(`http://127.0.0.1:${port}/state`, { signal: limit });
+    const reply = await fetch(`http://${file.opsHost ?? "127.0.0.1"}:${file.opsPort}/state`, {
+      signal: limit,
+    });
     const isJson = reply.ok && (reply.headers.get("content-type") ?? "").includes("json");
     return isJson ? await reply.json() : null;
   } catch {

@@ -1,5 +1,6 @@
 /** What every long-running command does beside its work: serve /healthz, /readyz, /state, /metrics, and say where. */
 
+import { hostname } from "node:os";
 import { basename, resolve } from "node:path";
 import { type OpsSource, serveOps } from "../core/ops.ts";
 import { port } from "../core/setting-kinds.ts";
@@ -35,6 +36,8 @@ export async function servePart(
     await writeRunFile(file, {
       ...{ name: basename(file, ".json"), kind, pid: process.pid, opsPort: server.port },
       ...{ startedAt: new Date().toISOString(), address: values.address ?? null },
+      // Served to other hosts, it is asked by them: under the name that this one has among them.
+      ...(values.opsHost === OPS.opsHost.default ? {} : { opsHost: hostname() }),
     });
   }
   return {

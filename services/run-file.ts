@@ -9,8 +9,10 @@ export type RunFile = {
   kind: string;
   /** Null for a part that is not a process of this machine's, such as a broker elsewhere. */
   pid: number | null;
-  /** Loopback port of core/ops.ts; null for a part without one. */
+  /** Port of core/ops.ts; null for a part without one. */
   opsPort: number | null;
+  /** Host of that port if the part runs on another one, as in a container of its own: its pid means nothing here. Default: loopback. */
+  opsHost?: string;
   startedAt: string;
   /** Where users reach it, such as `127.0.0.1:9092`; null if that means nothing to them. */
   address?: string | null;
@@ -64,7 +66,7 @@ function parseRunFile(text: string): RunFile | null {
     return null;
   }
   if (typeof value !== "object" || value === null) return null;
-  const { name, kind, pid, opsPort, startedAt, address, error } = value as Record<string, unknown>;
+  const { name, kind, pid, opsPort, opsHost, startedAt, address, error } = value as Record<string, unknown>;
   if (typeof name !== "string" || typeof kind !== "string" || typeof startedAt !== "string") return null;
   return {
     name,
@@ -72,6 +74,7 @@ function parseRunFile(text: string): RunFile | null {
     startedAt,
     pid: typeof pid === "number" ? pid : null,
     opsPort: typeof opsPort === "number" ? opsPort : null,
+    ...(typeof opsHost === "string" ? { opsHost } : {}),
     address: typeof address === "string" ? address : null,
     ...(isErrorNote(error) ? { error } : {}),
   };
