@@ -18,6 +18,8 @@ export type Catalog = {
   openAny(nameOrUri: string, signal: AbortSignal): Promise<NamedTable>;
   /** All names, sorted. */
   names(signal: AbortSignal): Promise<string[]>;
+  /** Where a table of this name is, or would be. */
+  uriOf(name: string): string;
   close(): Promise<void>;
 };
 
@@ -54,14 +56,14 @@ export function openCatalog(options: CatalogOptions): Catalog {
     }
   }
 
+  const uriOf = (name: string) => named.get(name) ?? `${root}/${name}`;
+
   async function find(name: string, signal: AbortSignal): Promise<NamedTable | undefined> {
-    const uri = named.get(name);
-    if (uri !== undefined) return { name, table: await openAt(uri, signal) };
-    if (!isFolderName(name)) return undefined;
+    if (!named.has(name) && !isFolderName(name)) return undefined;
     try {
-      return { name, table: await openAt(`${root}/${name}`, signal) };
+      return { name, table: await openAt(uriOf(name), signal) };
     } catch (error) {
-      if (isLabError(error, "NOT_A_TABLE")) return undefined;
+      if (isLabError(error, "NOT_A_TABLE") && !named.has(name)) return undefined;
       throw error;
     }
   }
@@ -80,6 +82,7 @@ export function openCatalog(options: CatalogOptions): Catalog {
     root,
     open,
     names,
+    uriOf,
     async openAny(nameOrUri, signal) {
       if (named.has(nameOrUri) || isFolderName(nameOrUri)) return open(nameOrUri, signal);
       return { name: nameOfUri(nameOrUri), table: await openAt(nameOrUri, signal) };

@@ -3,9 +3,9 @@
 import { toCell } from "../cells.ts";
 import type { Output, Rows } from "./format.ts";
 
-export async function writeCsv(rows: Rows, output: Output): Promise<void> {
+export async function writeCsv(rows: Rows, output: Output, options: { withHead: boolean }): Promise<void> {
   const cells = rows.columns.map((column) => toCell(column.type));
-  await output.write(`${rows.columns.map(({ name }) => field(name)).join(",")}\n`);
+  if (options.withHead) await output.write(`${rows.columns.map(({ name }) => field(name)).join(",")}\n`);
   for await (const chunk of rows.chunks) {
     const lines = chunk.map((row) => {
       const fields = row.map((value, index) => {

@@ -15,13 +15,11 @@ export type Output = { write(piece: string | Uint8Array): Promise<void> };
 
 export type Rows = { columns: readonly Column[]; chunks: AsyncIterable<Value[][]> };
 
-/** Writes a result to its end. `style` counts for `table` only. */
-export async function writeResult(
-  rows: Rows,
-  format: Format,
-  output: Output,
-  style: TableStyle,
-): Promise<void> {
+/** How a result looks: `width` and `color` count for `table`; `isContinued` leaves out what was said before: the head of a CSV. */
+export type Style = TableStyle & { isContinued?: boolean };
+
+/** Writes a result to its end. */
+export async function writeResult(rows: Rows, format: Format, output: Output, style: Style): Promise<void> {
   switch (format) {
     case "table":
       return writeTable(rows, output, style);
@@ -30,7 +28,7 @@ export async function writeResult(
     case "ndjson":
       return writeNdjson(rows, output);
     case "csv":
-      return writeCsv(rows, output);
+      return writeCsv(rows, output, { withHead: !style.isContinued });
     case "markdown":
       return writeMarkdown(rows, output);
     case "arrow":

@@ -1,0 +1,82 @@
+/** Tables as a page reads them: summaries, history, versions, rows, and SQL that comes from the network. */
+
+import { diffDocument, diffVersions, type TableDiff } from "./diff.ts";
+import { readHistory, type VersionEntry } from "./history.ts";
+import { momentOf } from "./moment.ts";
+import { type Preview, previewRows } from "./preview.ts";
+import { openQuery, type QueryOptions } from "./query.ts";
+import type { AskedPoint } from "./resolve.ts";
+import type { QueryAnswer } from "./run.ts";
+import { openSandbox, type SandboxLimits } from "./sandbox.ts";
+import { describeVersion, type VersionDetail } from "./show.ts";
+import { listTables, type TableSummary } from "./tables.ts";
+
+export type TableReader = {
+  tables(signal: AbortSignal): Promise<TableSummary[]>;
+  /** Newest first; only versions above `after`, at most `limit`. TABLE_NOT_FOUND. */
+  history(
+    name: string,
+    range: { after?: number; limit: number },
+    signal: AbortSignal,
+  ): Promise<VersionEntry[]>;
+  /** TABLE_NOT_FOUND, VERSION_NOT_FOUND. */
+  version(name: string, version: number, signal: AbortSignal): Promise<VersionDetail>;
+  /** Up to `limit` rows of one version, the newest first where the table tells. DATA_FILE_MISSING after vacuum. */
+  rows(name: string, version: number, limit: number, signal: AbortSignal): Promise<Preview>;
+  /** Rows in and out between two versions; see `diffVersions`. */
+  diff(
+    name: string,
+    range: { from: number; to: number; maxRows: number },
+    signal: AbortSignal,
+  ): Promise<TableDiff>;
+  /** One untrusted SELECT; see `Sandbox.run`. `at` is a time as ISO 8601 writes it. */
+  query(request: { sql: string; version?: number; at?: string }, signal: AbortSignal): Promise<QueryAnswer>;
+  close(): Promise<void>;
+};
+
+/** Files that a version's description lists at most. */
+const MAX_FILES = 300;
+
+/** Opens readers over one store; nothing is asked for yet. */
+export function openTableReader(options: QueryOptions & { sandbox?: Partial<SandboxLimits> }): TableReader {
+  const query = openQuery(options);
+  const { catalog, context } = query;
+  const sandbox = openSandbox({
+    store: options.store,
+    ...(options.tables ? { tables: options.tables } : {}),
+    ...(options.cache ? { cache: options.cache } : {}),
+    ...(options.sandbox ? { limits: options.sandbox } : {}),
+  });
+  return {
+    tables: (signal) => listTables(catalog, signal),
+    async history(name, range, signal) {
+      const { table } = await catalog.open(name, signal);
+      const entries: VersionEntry[] = [];
+      for await (const entry of readHistory(table, { ...range, signal })) entries.push(entry);
+      return entries;
+    },
+    async version(name, version, signal) {
+      const named = await catalog.open(name, signal);
+      return describeVersion(named.name, await named.table.at({ version }, signal), MAX_FILES);
+    },
+    async rows(name, version, limit, signal) {
+      const named = await catalog.open(name, signal);
+      const snapshot = await named.table.at({ version }, signal);
+      return previewRows(context, named, snapshot, { limit, signal });
+    },
+    async diff(name, range, signal) {
+      return diffDocument(
+        await diffVersions(context, await catalog.open(name, signal), { ...range, signal }),
+      );
+    },
+    query: ({ sql, version, at }, signal) => {
+      const point: AskedPoint | undefined =
+        version !== undefined ? { version } : at !== undefined ? { timestampMs: momentOf(at) } : undefined;
+      return sandbox.run(sql, { point, signal });
+    },
+    async close() {
+      await sandbox.close();
+      await query.close();
+    },
+  };
+}
