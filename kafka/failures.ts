@@ -135,6 +135,6 @@ function field(link: unknown, name: string): string {
 }
 
 function textOf(link: unknown): string {
-  const text = link instanceof Error ? link.message : String(link);
-  return text.split("\n")[0] || "unknown failure";
+  const text = link instanceof Error ? link.message : link;
+  return (typeof text === "string" && text.split("\n")[0]) || "unknown failure";
 }
