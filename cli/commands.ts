@@ -8,7 +8,15 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   status: async () => (await import("./status.ts")).status,
   doctor: async () => (await import("./doctor.ts")).doctor,
   reset: async () => (await import("./reset.ts")).reset,
+  produce: async () => (await import("./produce.ts")).produce,
   ingest: async () => (await import("./ingest.ts")).ingest,
+  query: async () => (await import("./query.ts")).query,
+  tables: async () => (await import("./tables.ts")).tables,
+  history: async () => (await import("./history.ts")).history,
+  show: async () => (await import("./show.ts")).show,
+  diff: async () => (await import("./diff.ts")).diff,
+  batch: async () => (await import("./batch.ts")).batch,
+  bench: async () => (await import("./bench.ts")).bench,
   dashboard: async () => (await import("./dashboard.ts")).dashboard,
 };
 

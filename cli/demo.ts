@@ -13,10 +13,10 @@ streams:
 
 export type DemoProducer = { topic: string; partitions: number; args: readonly string[] };
 
-/** The tutorial's pace is four messages at a time; orders come steadily, for something to look at. */
+/** `dummy` has the tutorial's pace, four messages and a rest; orders come steadily, for something to look at. */
 export const DEMO_PRODUCERS: readonly DemoProducer[] = [
-  { topic: "my-topic", partitions: 1, args: ["--source", "dummy", "--rate", "24/m"] },
-  { topic: "orders", partitions: 3, args: ["--source", "orders", "--rate", "50/s", "--key", "order_id"] },
+  { topic: "my-topic", partitions: 1, args: ["--source", "dummy"] },
+  { topic: "orders", partitions: 3, args: ["--source", "orders", "--rate", "50/s"] },
 ];
 
 /** The demo's streams, as lab.yaml would give them. */

@@ -11,6 +11,8 @@ export type Screen = {
   write(piece: string | Uint8Array): Promise<void>;
   /** A line for people, on stderr. */
   note(line: string): void;
+  /** One line on stderr that replaces the one drawn before; an empty one takes it away. Only where `isNoteLive`. */
+  draw(line: string): void;
   /** True where a person looks at it now: a terminal, not CI, not TERM=dumb. */
   isOutLive: boolean;
   isNoteLive: boolean;
@@ -42,6 +44,7 @@ export function createScreen(options: {
     out: (text) => void stdout.write(text),
     write: (piece) => new Promise((resolve) => void stdout.write(piece, () => resolve())),
     note: (line) => void stderr.write(`${line}\n`),
+    draw: (line) => void stderr.write(`\r\u001b[2K${line}`),
     isOutLive: stdout.isTTY === true && !isPlain,
     isNoteLive: stderr.isTTY === true && !isPlain,
     columns: () => Math.max(40, stdout.columns || stderr.columns || 80),

@@ -29,7 +29,7 @@ export function statusLines(
   const hidden = body.length - shown.length;
   const widths = columnWidths(shown);
   return [
-    cut(["Delta Stream Lab", view.address ?? "", view.upMs === null ? "" : `up ${age(view.upMs)}`], columns),
+    titleLine(view, columns),
     ...shown.map(({ mark, cells, indent }) => {
       const padded = cells.map((cell, n) => cell.padEnd(widths.get(`${indent}:${n}`) ?? 0)).join("  ");
       const line = `${mark.padEnd(4)} ${padded}`.trimEnd();
@@ -81,7 +81,7 @@ function streamCells(stream: StreamState): string[] {
   const why = stream.reason === null ? [] : [stream.reason];
   return [
     stream.table,
-    stream.version === null ? "no version yet" : `version ${stream.version}`,
+    stream.version === null ? "no commit yet" : `version ${stream.version}`,
     `+${count(stream.totals.rows)} rows`,
     lagText(stream),
     ...letters,
@@ -162,8 +162,14 @@ function columnWidths(lines: readonly StatusLine[]): Map<string, number> {
   return widths;
 }
 
-function cut(parts: readonly string[], columns: number): string {
-  return fitTo(parts.filter((part) => part !== "").join("   "), columns);
+/** A link that is cut is none: the token is left out where it does not fit. */
+function titleLine({ address, upMs }: StatusView, columns: number): string {
+  const line = (link: string) =>
+    ["Delta Stream Lab", link, upMs === null ? "" : `up ${age(upMs)}`]
+      .filter((part) => part !== "")
+      .join("   ");
+  const whole = line(address ?? "");
+  return whole.length < columns ? whole : fitTo(line((address ?? "").replace(/\/?\?.*$/, "")), columns);
 }
 
 function fitTo(line: string, columns: number): string {

@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { isLabError, LabError } from "../core/errors.ts";
+import type { Store } from "../delta/store/store.ts";
 import { tableNameOf } from "../ingest/identity.ts";
 import type { LabStream } from "./lab-yaml.ts";
 import { tableUriOf } from "./stream-options.ts";
@@ -34,29 +35,38 @@ export async function makeBucket(bucket: string, env: NodeJS.ProcessEnv, signal:
   await ensureBucket(bucket, s3Settings({}, env), signal);
 }
 
-/** `orders version 62` for each table that is there. */
+/**
+ * Returns a function that reads `orders version 62` for each table that is there. The stores are opened now, so that nothing has to be
+ * loaded while the lab stops: Ctrl+C in a terminal also reaches the helper process that compiles our sources.
+ */
 export async function tableVersions(
   streams: readonly LabStream[],
   store: string,
   env: NodeJS.ProcessEnv,
-): Promise<string[]> {
+): Promise<() => Promise<string[]>> {
   const { openStore } = await import("../delta/store/open.ts");
   const { openTable } = await import("../delta/open.ts");
-  const signal = AbortSignal.timeout(5000);
-  const found: string[] = [];
-  for (const { topic, table } of streams) {
-    const name = table ?? tableNameOf(topic);
-    const opened = await openStore(tableUriOf(name, store), { signal, env });
-    try {
-      const { version } = await (await openTable(opened, signal)).latest(signal);
-      found.push(`${name} version ${version}`);
-    } catch (error) {
-      if (!isLabError(error, "NOT_A_TABLE")) throw error;
-    } finally {
-      await opened.close();
+  const names = streams.map(({ topic, table }) => table ?? tableNameOf(topic));
+  const neverAborted = new AbortController().signal;
+  const opened = await Promise.all(
+    names.map((name) => openStore(tableUriOf(name, store), { signal: neverAborted, env })),
+  );
+  return async () => {
+    const signal = AbortSignal.timeout(5000);
+    const found: string[] = [];
+    for (const [n, name] of names.entries()) {
+      const at = opened[n] as Store;
+      try {
+        const { version } = await (await openTable(at, signal)).latest(signal);
+        found.push(`${name} version ${version}`);
+      } catch (error) {
+        if (!isLabError(error, "NOT_A_TABLE")) throw error;
+      } finally {
+        await at.close();
+      }
     }
-  }
-  return found;
+    return found;
+  };
 }
 
 /** Path of `bin/lab.js`, from the sources and from `dist/`. */

@@ -96,7 +96,7 @@ export const up = defineCommand({
     try {
       await mkdir(join(values.data, "logs"), { recursive: true });
       await rm(runFolder(values.data), { recursive: true, force: true });
-      if (context.lab === null) await writeFile(config, DEMO_YAML);
+      if (context.lab === null && plan.children.length > 0) await writeFile(config, DEMO_YAML);
       return await runLab(context, values, { plan, lab });
     } finally {
       await lock.release();
@@ -122,6 +122,7 @@ async function runLab(
   signal.addEventListener("abort", giveUp, { once: true });
   try {
     const started = await startParts(context, values, plan, { supervisor, log });
+    const readVersions = await tableVersions(lab.streams, values.store, started.env);
     signal.removeEventListener("abort", giveUp);
     const limit = values.for === undefined ? [] : [AbortSignal.timeout(values.for)];
     const until = AbortSignal.any([signal, ...limit]);
@@ -136,7 +137,7 @@ async function runLab(
     });
     const failed = supervisor.parts().filter(({ state }) => state === "failed");
     screen.note(isServicesOnly ? "Stopping" : "Stopping: flush, commit, exit (Ctrl+C again to quit now)");
-    await stopParts(supervisor, plan, values, lab, context, started.env);
+    await stopParts(supervisor, context, isServicesOnly ? null : readVersions);
     for (const { name, lastEnd } of failed) screen.note(`[x] ${name} had failed: ${lastEnd}`);
     return failed.length > 0 ? 1 : 0;
   } catch (error) {
@@ -201,20 +202,18 @@ async function startParts(
   return { address, env };
 }
 
+/** `readVersions` is null where services ran alone. */
 async function stopParts(
   supervisor: Supervisor,
-  plan: UpPlan,
-  values: Values<typeof settings>,
-  lab: LabYaml,
   { screen }: Context,
-  env: NodeJS.ProcessEnv,
+  readVersions: (() => Promise<string[]>) | null,
 ): Promise<void> {
   // The store is asked while its server still runs: the ingester's last commit is in, the services are not yet down.
   let versions: string[] = [];
   await supervisor.stop(async (name) => {
-    if (name === "ingest") versions = await tableVersions(lab.streams, values.store, env);
+    if (name === "ingest" && readVersions !== null) versions = await readVersions();
   });
-  if (plan.children.length === 0) return;
+  if (readVersions === null) return;
   const at = versions.length > 0 ? ` at ${versions.join(", ")}` : "";
   screen.note(`Stopped${at}. Start again with: npm start`);
 }
