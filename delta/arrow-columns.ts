@@ -31,12 +31,17 @@ export function utf8(values: Values<string>): Data {
 }
 
 export function int64(values: Values<bigint | number>): Data {
-  const data = BigInt64Array.from(values, (value) => BigInt(value ?? 0));
+  const data = new BigInt64Array(values.length);
+  for (let at = 0; at < values.length; at++) {
+    const value = values[at];
+    if (value !== null && value !== undefined) data[at] = BigInt(value);
+  }
   return makeData({ type: new Int64(), length: values.length, ...validity(values), data });
 }
 
 export function int32(values: Values<number>): Data {
-  const data = Int32Array.from(values, (value) => value ?? 0);
+  const data = new Int32Array(values.length);
+  for (let at = 0; at < values.length; at++) data[at] = values[at] ?? 0;
   return makeData({ type: new Int32(), length: values.length, ...validity(values), data });
 }
 
@@ -82,10 +87,13 @@ export function fieldsOf(columns: Readonly<Record<string, Data>>): Field<DataTyp
 }
 
 function validity(values: Values<unknown>): { nullCount: number; nullBitmap: Uint8Array } {
-  const isThere = (at: number) => values[at] !== null && values[at] !== undefined;
-  let nullCount = 0;
-  for (let at = 0; at < values.length; at++) if (!isThere(at)) nullCount++;
-  return { nullCount, nullBitmap: bits(values.length, isThere) };
+  let present = 0;
+  const nullBitmap = bits(values.length, (at) => {
+    const isThere = values[at] !== null && values[at] !== undefined;
+    if (isThere) present++;
+    return isThere;
+  });
+  return { nullCount: values.length - present, nullBitmap };
 }
 
 function bits(length: number, isSet: (at: number) => boolean): Uint8Array {

@@ -1,9 +1,9 @@
 /** Reads checkpoint files: classic, one part of several, or V2 (PROTOCOL.md, "Checkpoints"). */
 
-import { MapRow, type RecordBatch, StructRow, tableFromIPC, Vector } from "apache-arrow";
+import { type Data, MapRow, type RecordBatch, StructRow, tableFromIPC, Vector } from "apache-arrow";
 import { ParquetFile } from "parquet-wasm";
 import { LabError } from "../core/errors.ts";
-import type { Action, Remove } from "./actions.ts";
+import type { Action, PartitionValues, Remove } from "./actions.ts";
 import { statsFromStruct } from "./checkpoint-stats.ts";
 import { toAction } from "./commit-file.ts";
 import type { LiveFile } from "./file-rows.ts";
@@ -18,6 +18,9 @@ export type CheckpointRow =
 
 /** Rows decoded at once: bounds what a checkpoint of millions of files holds in memory. */
 const WINDOW = 32_768;
+
+/** Partitions remembered while a batch is read. */
+const MOST_KNOWN = 10_000;
 
 const ACTIONS = ["txn", "add", "remove", "metaData", "protocol", "domainMetadata", "sidecar"];
 
@@ -91,30 +94,39 @@ function rowsOf(batch: RecordBatch): CheckpointRow[] {
   return rows;
 }
 
-/** Adds are most of a checkpoint: read column by column, statistics as bytes. */
+/** Adds are most of a checkpoint: read column by column, without Arrow's views of rows. */
 function addReader(vector: Vector): (row: number) => CheckpointRow | undefined {
   const child = (name: string): Vector | null => vector.getChild(name);
-  const [path, values, size, time] = ["path", "partitionValues", "size", "modificationTime"].map(child);
+  const path = textReader(child("path"));
+  const partitionValues = mapReader(child("partitionValues"));
+  const [size, time] = [child("size"), child("modificationTime")];
   const stats = textReader(child("stats"));
   const parsed = child("stats_parsed");
   const rest = ["tags", "deletionVector", "baseRowId", "defaultRowCommitVersion", "clusteringProvider"]
     .map((name) => [name, child(name)] as const)
     .filter(([, column]) => column !== null && column.nullCount < column.length);
   return (row) => {
-    const name = path?.get(row);
+    const name = path(row);
     // A row whose struct is there with nothing in it: some writers mark absence only in the leaves.
-    if (name === null || name === undefined) return undefined;
-    const common = {
-      path: name,
-      partitionValues: plain(values?.get(row)) ?? {},
+    if (name === undefined) return undefined;
+    const add: LiveFile = {
+      path: name.toString(),
+      partitionValues: partitionValues(row),
       size: Number(size?.get(row)),
       modificationTime: Number(time?.get(row)),
       dataChange: false,
     };
     const text = stats(row) ?? statsFromStruct(parsed, row);
-    const extras = Object.fromEntries(rest.map(([key, column]) => [key, plain(column!.get(row))]));
-    const action = toAction({ add: { ...common, ...extras } }) as { add: LiveFile };
-    return { add: { ...action.add, ...(text === undefined ? {} : { stats: text }) } };
+    if (text !== undefined) add.stats = text;
+    const extras = rest.flatMap(([key, column]) =>
+      column!.isValid(row) ? [[key, plain(column!.get(row))]] : [],
+    );
+    if (extras.length === 0) return { add };
+    // The commit reader knows the types of the rare fields.
+    const { add: typed } = toAction({ add: { ...add, stats: null, ...Object.fromEntries(extras) } }) as {
+      add: LiveFile;
+    };
+    return { add: { ...typed, ...add } };
   };
 }
 
@@ -128,13 +140,34 @@ function plainReader(action: string, vector: Vector): (row: number) => Checkpoin
 }
 
 /** The UTF-8 bytes of a text column without making strings of them, where its layout allows. */
-function textReader(column: Vector | null): (row: number) => string | Uint8Array | undefined {
+function textReader(column: Vector | null): (row: number) => string | Buffer | undefined {
   const data = column?.data.length === 1 ? column.data[0] : undefined;
-  const offsets = data?.valueOffsets;
-  if (!column || !data || !(offsets instanceof Int32Array) || !(data.values instanceof Uint8Array))
+  const [offsets, values] = [data?.valueOffsets, data?.values];
+  if (!column || !(offsets instanceof Int32Array) || !(values instanceof Uint8Array))
     return (row) => column?.get(row) ?? undefined;
-  return (row) =>
-    column.isValid(row) ? (data.values as Uint8Array).subarray(offsets[row]!, offsets[row + 1]!) : undefined;
+  const bytes = Buffer.from(values.buffer, values.byteOffset, values.byteLength);
+  return (row) => (column.isValid(row) ? bytes.subarray(offsets[row]!, offsets[row + 1]!) : undefined);
+}
+
+/** Maps of text to text, as objects of their own that nobody changes; equal ones are mostly the same object. */
+function mapReader(column: Vector | null): (row: number) => PartitionValues {
+  const none: PartitionValues = {};
+  const data = column?.data.length === 1 ? column.data[0] : undefined;
+  const entries = data?.children[0];
+  if (!column || !data || !entries) return () => none;
+  const [keys, values] = entries.children.map((part) => textReader(new Vector([part as Data])));
+  const offsets = data.valueOffsets as Int32Array;
+  const known = new Map<string, PartitionValues>();
+  return (row) => {
+    const [from, to] = [offsets[row]!, offsets[row + 1]!];
+    if (from === to) return none;
+    const pairs: [string, string | null][] = [];
+    for (let at = from; at < to; at++) pairs.push([String(keys!(at)), values!(at)?.toString() ?? null]);
+    const text = JSON.stringify(pairs);
+    const found = known.get(text) ?? Object.fromEntries(pairs);
+    if (known.size < MOST_KNOWN) known.set(text, found);
+    return found;
+  };
 }
 
 /** Arrow's row, map and list views as plain objects and arrays, as JSON.parse would give them. */

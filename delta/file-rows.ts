@@ -48,6 +48,10 @@ export function fileRows(root: string): FileRows {
   const extras = stringColumn();
   const partitionNumbers = new Map<string, number>();
   const partitionValues: PartitionValues[] = [];
+  let lastPartition: { values: PartitionValues | undefined; number: number } = {
+    values: undefined,
+    number: NO_PARTITION,
+  };
   const index = keyIndex();
 
   const isTombstone = (row: number) => (flags[row]! & TOMBSTONE) !== 0;
@@ -58,6 +62,12 @@ export function fileRows(root: string): FileRows {
   const keyOf = (row: number) => fileKey(root, paths.get(row)!, extraOf(row).deletionVector);
   const partitionOf = (values: PartitionValues | undefined): number => {
     if (values === undefined) return NO_PARTITION;
+    if (values === lastPartition.values) return lastPartition.number;
+    const number = partitionNumber(values);
+    lastPartition = { values, number };
+    return number;
+  };
+  const partitionNumber = (values: PartitionValues): number => {
     const text = JSON.stringify(values);
     const known = partitionNumbers.get(text);
     if (known !== undefined) return known;
@@ -182,8 +192,15 @@ type Extra = Pick<
 function writeExtra(file: LiveFile | Remove): string | undefined {
   const { tags, clusteringProvider } = file as LiveFile;
   const { deletionVector, baseRowId, defaultRowCommitVersion } = file;
-  const extra = { tags, deletionVector, baseRowId, defaultRowCommitVersion, clusteringProvider };
-  return Object.values(extra).some((value) => value !== undefined) ? stringifyJson(extra) : undefined;
+  const isBare =
+    tags === undefined &&
+    deletionVector === undefined &&
+    baseRowId === undefined &&
+    defaultRowCommitVersion === undefined &&
+    clusteringProvider === undefined;
+  return isBare
+    ? undefined
+    : stringifyJson({ tags, deletionVector, baseRowId, defaultRowCommitVersion, clusteringProvider });
 }
 
 function readExtra(text: string): Extra {
