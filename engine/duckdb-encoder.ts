@@ -7,7 +7,7 @@ import type { StructField, StructType } from "../delta/types.ts";
 import type { Encoded, EncodePlan, Encoder } from "./encoder.ts";
 import { type Engine, openEngine, quoteName } from "./instance.ts";
 import { createJsonSource, type Source } from "./json-source.ts";
-import { KAFKA_FIELD, KAFKA_STRUCT, loadOrigins } from "./kafka-column.ts";
+import { KAFKA_FIELD, loadOrigins, type Origins } from "./kafka-column.ts";
 import { createRawBatch, type RawBatch } from "./raw-batch.ts";
 import { writeRowFiles } from "./row-files.ts";
 import { readText, TEXT_SCHEMA } from "./text-source.ts";
@@ -74,13 +74,13 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
     else if (source.schema !== plan.input) encoded.evolvedInput = source.schema;
 
     if (source.places.length > 0) {
-      await loadOrigins(engine, batch, source.places, { withValues: plan.format === "text" });
+      const origins = await loadOrigins(engine, batch, source.places, { withValues: plan.format === "text" });
       if (plan.transform === undefined) {
-        await makeRows(engine, source, plan, signal);
+        await makeRows(engine, source, origins, plan, signal);
         for (const place of source.places) counts.get(batch.partition(place))!.rows++;
       } else {
         const columns = source.schema.fields.map((field) => ({ field, sql: source.column(field) }));
-        await loadMessages(engine, columns, source.from, signal);
+        await loadMessages(engine, columns, origins, source.from, signal);
         const transform = await prepareTransform(engine, plan.transform, source.schema, signal);
         schema = mergeYield(transform, plan, plan.onUnknownField === "add");
         const count = source.places.length;
@@ -127,10 +127,11 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
 
   /** What `sql` yields of messages of `input`. */
   async function prepare(sql: string, input: StructType, signal: AbortSignal): Promise<Transform> {
-    await loadOrigins(engine, createRawBatch(), new Uint32Array(), { withValues: false });
+    const origins = await loadOrigins(engine, createRawBatch(), new Uint32Array(), { withValues: false });
     await loadMessages(
       engine,
       input.fields.map((field) => ({ field, sql: "NULL" })),
+      origins,
       undefined,
       signal,
     );
@@ -159,6 +160,7 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
 async function makeRows(
   engine: Engine,
   source: Source,
+  origins: Origins,
   plan: EncodePlan,
   signal: AbortSignal,
 ): Promise<void> {
@@ -166,12 +168,12 @@ async function makeRows(
     .filter((field) => field.type !== "void")
     .map((field) => {
       const isKafka = field.name === KAFKA_FIELD.name && plan.metadata;
-      return `${isKafka ? KAFKA_STRUCT : columnOf(field)} AS ${quoteName(field.name)}`;
+      return `${isKafka ? origins.kafka : columnOf(field)} AS ${quoteName(field.name)}`;
     });
   function columnOf(field: StructField): string {
     const column = source.column(field);
     if (!plan.deriveDate || field.name !== "date" || field.type !== "string") return column;
-    return `coalesce(${column}, strftime(make_timestamptz(origin.micros), '%Y-%m-%d'))`;
+    return `coalesce(${column}, strftime(${origins.timestamp}, '%Y-%m-%d'))`;
   }
   await engine.run(`CREATE OR REPLACE TEMP TABLE rows AS SELECT ${columns.join(", ")} FROM ${source.from}`, {
     signal,

@@ -402,8 +402,9 @@ export function compileJsonCheck(schema: StructType, options: { ignoreUnknown: b
 
   return (from, start, until) => {
     bytes = from;
-    at = start;
-    end = until;
+    // As small integers: a position that came as a double would stay one, and each step would allocate.
+    at = start | 0;
+    end = until | 0;
     hasNewline = false;
     skipSpace();
     if (bytes[at] !== 123 || !object(root)) return UNSURE;

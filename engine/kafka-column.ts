@@ -3,9 +3,11 @@
 import {
   BIGINT,
   BLOB,
-  BOOLEAN,
+  DOUBLE,
   DuckDBBlobValue,
   DuckDBDataChunk,
+  type DuckDBType,
+  type DuckDBValue,
   INTEGER,
   LIST,
   listValue,
@@ -15,7 +17,7 @@ import {
   VARCHAR,
 } from "@duckdb/node-api";
 import type { StructField, StructType } from "../delta/types.ts";
-import type { Engine } from "./instance.ts";
+import { type Engine, quoteText } from "./instance.ts";
 import type { RawBatch } from "./raw-batch.ts";
 
 const nullable = (name: string, type: StructField["type"]): StructField => ({
@@ -49,58 +51,89 @@ export function withoutKafka(schema: StructType): StructType {
   return { type: "struct", fields: schema.fields.filter((field) => field.name !== KAFKA_FIELD.name) };
 }
 
-/** The struct itself, over a row `origin` of the table that `loadOrigins` fills. */
-export const KAFKA_STRUCT = `struct_pack(
-  topic := origin.topic, partition := origin.partition, "offset" := origin."offset", "timestamp" := make_timestamptz(origin.micros),
-  timestamp_type := if(origin.is_append, 'append', 'create'), "key" := origin."key",
-  headers := coalesce(origin.headers, []), generation := origin.generation)`;
-
-const HEADER = STRUCT({ key: VARCHAR, value: BLOB });
-const COLUMNS = {
-  place: UINTEGER,
-  partition: INTEGER,
-  offset: BIGINT,
-  micros: BIGINT,
-  is_append: BOOLEAN,
-  generation: INTEGER,
-  topic: VARCHAR,
-  key: BLOB,
-  headers: LIST(HEADER),
+/** Rows of the temporary table `origins` as SQL, for queries that call it `origin`. */
+export type Origins = {
+  /** The value of `_kafka`. */
+  kafka: string;
+  /** The message's time. */
+  timestamp: string;
 };
+
+const HEADERS = LIST(STRUCT({ key: VARCHAR, value: BLOB }));
+/** As many rows as fit a data chunk. */
 const CHUNK_ROWS = 2048;
 
+/** A column of `origins`, or what stands for it in SQL where all rows have the same. */
+type Column = { name: string; type: DuckDBType; values(places: readonly number[]): DuckDBValue[] };
+
 /**
- * (Re)makes the temporary table `origins`: one row for each of `places`, indexes of `batch`, in their order. `withValues` adds the
- * message's own bytes as `value`.
+ * (Re)makes the temporary table `origins`: one row for each of `places`, indexes of `batch`, in their order, with `place` itself and,
+ * with `withValues`, the message's own key and value as bytes. What is the same for all rows becomes a constant: filling
+ * vectors from here costs more than all that DuckDB does with them.
  */
 export async function loadOrigins(
   engine: Engine,
   batch: RawBatch,
   places: Uint32Array,
   options: { withValues: boolean },
-): Promise<void> {
-  const types = options.withValues ? { ...COLUMNS, value: BLOB } : COLUMNS;
-  const columns = Object.entries(types).map(([name, type]) => `"${name}" ${type}`);
-  await engine.run(`CREATE OR REPLACE TEMP TABLE origins (${columns.join(", ")})`);
+): Promise<Origins> {
+  const each = (name: string, type: DuckDBType, value: (i: number) => DuckDBValue): Column => ({
+    name,
+    type,
+    values: (some) => some.map(value),
+  });
+  const columns = [
+    each("place", UINTEGER, (i) => i),
+    each("offset", BIGINT, (i) => batch.offset(i)),
+    each("ms", DOUBLE, (i) => batch.timestampMs(i)),
+  ];
+  const has = (is: (place: number) => boolean) => places.some(is);
+  function constantOr<T extends string | number>(
+    name: string,
+    type: DuckDBType,
+    value: (i: number) => T,
+  ): string {
+    const first = places.length === 0 ? undefined : value(places[0]!);
+    if (first !== undefined && !has((i) => value(i) !== first))
+      return typeof first === "string" ? quoteText(first) : `${first}::${type}`;
+    columns.push(each(name, type, value));
+    return `origin."${name}"`;
+  }
+  const topic = constantOr("topic", VARCHAR, (i) => batch.topic(i));
+  const partition = constantOr("partition", INTEGER, (i) => batch.partition(i));
+  const timestampType = constantOr("timestamp_type", VARCHAR, (i) => batch.timestampType(i));
+  const generation = constantOr("generation", INTEGER, (i) => batch.generation(i));
+  let key = "NULL::BLOB";
+  if (options.withValues || has((i) => batch.key(i) !== null)) {
+    key = 'origin."key"';
+    columns.push(each("key", BLOB, (i) => blob(batch.key(i))));
+  }
+  let headers = `[]::${HEADERS}`;
+  if (has((i) => batch.headers(i).length > 0)) {
+    headers = "origin.headers";
+    columns.push(each("headers", HEADERS, (i) => headerList(batch.headers(i))));
+  }
+  if (options.withValues) columns.push(each("value", BLOB, (i) => blob(batch.value(i))));
+
+  await fill(engine, columns, places);
+  const timestamp = "make_timestamptz(origin.ms::BIGINT * 1000)";
+  return {
+    timestamp,
+    kafka: `struct_pack(topic := ${topic}, partition := ${partition}, "offset" := origin."offset", "timestamp" := ${timestamp},
+      timestamp_type := ${timestampType}, "key" := ${key}, headers := ${headers}, generation := ${generation})`,
+  };
+}
+
+async function fill(engine: Engine, columns: readonly Column[], places: Uint32Array): Promise<void> {
+  const names = columns.map(({ name, type }) => `"${name}" ${type}`);
+  await engine.run(`CREATE OR REPLACE TEMP TABLE origins (${names.join(", ")})`);
+  const types = columns.map(({ type }) => type);
   const appender = await engine.connection.createAppender("origins");
   try {
     for (let start = 0; start < places.length; start += CHUNK_ROWS) {
       const some = Array.from(places.subarray(start, start + CHUNK_ROWS));
-      const chunk = DuckDBDataChunk.create(Object.values(types), some.length);
-      const keys = some.map((i) => batch.key(i));
-      const headers = some.map((i) => batch.headers(i));
-      chunk.setColumns([
-        some,
-        some.map((i) => batch.partition(i)),
-        some.map((i) => batch.offset(i)),
-        some.map((i) => BigInt(batch.timestampMs(i)) * 1000n),
-        some.map((i) => batch.timestampType(i) === "append"),
-        some.map((i) => batch.generation(i)),
-        some.map((i) => batch.topic(i)),
-        keys.map(blob),
-        headers.map((list) => (list.length === 0 ? null : headerList(list))),
-        ...(options.withValues ? [some.map((i) => blob(batch.value(i)))] : []),
-      ]);
+      const chunk = DuckDBDataChunk.create(types, some.length);
+      chunk.setColumns(columns.map((column) => column.values(some)));
       appender.appendDataChunk(chunk);
     }
   } finally {
@@ -108,9 +141,8 @@ export async function loadOrigins(
   }
 }
 
-function headerList(headers: ReturnType<RawBatch["headers"]>) {
-  const values = headers.map(([key, value]) => structValue({ key, value: blob(value) }));
-  return listValue(values);
+function headerList(headers: ReturnType<RawBatch["headers"]>): DuckDBValue {
+  return listValue(headers.map(([key, value]) => structValue({ key, value: blob(value) })));
 }
 
 function blob(bytes: Uint8Array | null): DuckDBBlobValue | null {

@@ -57,9 +57,9 @@ export function createRawBatch(options: { capacityBytes?: number } = {}): RawBat
   let length = 0;
   let room = 1024;
   // Only ends are kept: a value begins one newline after the one before it, a key or a header list where the one before it ends.
-  let ends = new Float64Array(room);
-  let keyEnds = new Float64Array(room);
-  let headerEnds = new Float64Array(room);
+  let ends = new Uint32Array(room);
+  let keyEnds = new Uint32Array(room);
+  let headerEnds = new Uint32Array(room);
   let offsets = new BigInt64Array(room);
   let timestamps = new Float64Array(room);
   let partitions = new Int32Array(room);
@@ -69,9 +69,9 @@ export function createRawBatch(options: { capacityBytes?: number } = {}): RawBat
 
   function addRoom(): void {
     room *= 2;
-    ends = grown(ends, new Float64Array(room));
-    keyEnds = grown(keyEnds, new Float64Array(room));
-    headerEnds = grown(headerEnds, new Float64Array(room));
+    ends = grown(ends, new Uint32Array(room));
+    keyEnds = grown(keyEnds, new Uint32Array(room));
+    headerEnds = grown(headerEnds, new Uint32Array(room));
     offsets = grown(offsets, new BigInt64Array(room));
     timestamps = grown(timestamps, new Float64Array(room));
     partitions = grown(partitions, new Int32Array(room));

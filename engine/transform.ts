@@ -7,7 +7,7 @@ import type { DataType, StructField, StructType } from "../delta/types.ts";
 import { deltaType } from "./duckdb-types.ts";
 import type { BadRecord } from "./encoder.ts";
 import { type Engine, quoteName } from "./instance.ts";
-import { KAFKA_FIELD, KAFKA_STRUCT, withoutKafka } from "./kafka-column.ts";
+import { KAFKA_FIELD, type Origins, withoutKafka } from "./kafka-column.ts";
 import { sqlType } from "./sql-types.ts";
 import { checkRowLocal, refused } from "./transform-check.ts";
 
@@ -32,6 +32,7 @@ export type InputColumn = { field: StructField; sql: string };
 export async function loadMessages(
   engine: Engine,
   columns: readonly InputColumn[],
+  origins: Origins,
   from: string | undefined,
   signal: AbortSignal,
 ): Promise<void> {
@@ -42,7 +43,7 @@ export async function loadMessages(
       ({ field, sql }) =>
         `CAST(${from ? sql : "NULL"} AS ${sqlType(field.type)}) AS ${quoteName(field.name)}`,
     );
-  const kafka = `${KAFKA_STRUCT.replace(/\)$/, `, ${PLACE} := origin.place)`)} AS ${quoteName(KAFKA_FIELD.name)}`;
+  const kafka = `${origins.kafka.replace(/\)$/, `, ${PLACE} := origin.place)`)} AS ${quoteName(KAFKA_FIELD.name)}`;
   await engine.run(
     `CREATE OR REPLACE TEMP TABLE all_messages AS SELECT ${[...select, kafka].join(", ")} FROM ${source};
      CREATE OR REPLACE TEMP VIEW messages AS SELECT * FROM all_messages`,
