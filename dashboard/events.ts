@@ -50,7 +50,7 @@ export function eventStreams(options: {
   const watchFlow = (signal: AbortSignal) => {
     let memory = noMemory;
     let topics: Topic[] = [];
-    return repeat(signal, async (deadline) => {
+    return repeat(signal, 0, async (deadline) => {
       const [parts, answer] = await Promise.all([
         control.parts(deadline),
         control.topics(deadline).then(
@@ -67,7 +67,8 @@ export function eventStreams(options: {
   };
   const watchTables = (signal: AbortSignal) => {
     let told = "";
-    return repeat(signal, async (deadline) => {
+    // Looking takes a fifth of the time at most, however slow the store and however many the tables.
+    return repeat(signal, 4, async (deadline) => {
       const found = await tables.tables(deadline).then(
         (tables) => ({ tables, problem: null }),
         (error: unknown) => ({ tables: list?.tables ?? [], problem: asLabError(error).toJSON() }),
@@ -79,7 +80,11 @@ export function eventStreams(options: {
       told = text;
     });
   };
-  const repeat = async (signal: AbortSignal, look: (deadline: AbortSignal) => Promise<void>) => {
+  const repeat = async (
+    signal: AbortSignal,
+    restShare: number,
+    look: (deadline: AbortSignal) => Promise<void>,
+  ) => {
     while (!signal.aborted) {
       const startedAt = performance.now();
       try {
@@ -87,8 +92,7 @@ export function eventStreams(options: {
       } catch (error) {
         if (!signal.aborted) log.warn({ err: error }, "looking at the lab failed; trying again");
       }
-      // Looking takes a fifth of the time at most, however slow the store and however many the tables.
-      const pauseMs = Math.max(LOOK_EVERY_MS, 4 * (performance.now() - startedAt));
+      const pauseMs = Math.max(LOOK_EVERY_MS, restShare * (performance.now() - startedAt));
       await sleep(pauseMs, signal).catch(() => undefined);
     }
   };

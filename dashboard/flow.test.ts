@@ -37,7 +37,9 @@ test("a rate is unknown at the first look and then an average of the last second
   lab.produce(300);
   assert.equal(orders(await lookAt(1)).producedPerSecond, 300);
   assert.equal(orders(await lookAt(3)).producedPerSecond, 100);
-  assert.equal(orders(await lookAt(20)).producedPerSecond, null, "a look after a long gap starts anew");
+  lab.produce(200);
+  assert.equal(orders(await lookAt(23)).producedPerSecond, 10, "slow looks average since the one before");
+  assert.equal(orders(await lookAt(60)).producedPerSecond, null, "a look after a long gap starts anew");
 });
 
 test("every partition of every topic has a row, and unknown lag is null and not 0", async () => {

@@ -92,7 +92,7 @@ function chooseTable({ tables, route }) {
   if (route.table !== null || tables === null) return;
   const plain = tables.tables.filter((table) => !table.name.includes("__dead_letters"));
   const [first] = (plain.length > 0 ? plain : [...tables.tables]).sort(
-    (a, b) => (b.version ?? -1) - (a.version ?? -1),
+    (a, b) => Number(b.rows ?? 0) - Number(a.rows ?? 0),
   );
   if (first !== undefined) go({ ...route, table: first.name }, true);
 }

@@ -1,7 +1,7 @@
 /** The timeline: a canvas strip under a native slider, so that mouse, touch, keyboard and screen readers all work. */
 
 import { byId, h, setAttribute, setText, time } from "./dom.js";
-import { clock, count } from "./format.js";
+import { clock, count, many } from "./format.js";
 import { KIND_NAMES, kindOf, nextMark, spoken, whatItDid } from "./model.js";
 import { currentVersion, historyOf, view } from "./state.js";
 import { drawCursor, drawVersions, heightsOf } from "./strip.js";
@@ -150,7 +150,7 @@ function versionLine(entry, history, table) {
     return [table === null ? "No table is chosen" : history?.isLoaded ? "No versions" : "Reading the log..."];
   const { version, timestamp, operation, filesAdded, filesRemoved } = entry;
   const files =
-    filesAdded + filesRemoved === 0 ? [] : [` · ${count(filesAdded)} files in, ${count(filesRemoved)} out`];
+    filesAdded + filesRemoved === 0 ? [] : [` · ${many(filesAdded, "file")} in, ${count(filesRemoved)} out`];
   return [
     h("strong", {}, `Version ${version}`),
     ` · ${operation} · ${whatItDid(entry)}`,
