@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { hashText, keyIndex } from "./key-index.ts";
+import { stringColumn } from "./string-column.ts";
+
+test("every value comes back, absent and empty ones told apart, as text or as bytes", () => {
+  const value = fc.oneof(fc.string({ unit: "grapheme" }), fc.constant(undefined), fc.constant(""));
+  fc.assert(
+    fc.property(fc.array(fc.tuple(value, fc.boolean()), { maxLength: 200 }), (values) => {
+      const column = stringColumn();
+      for (const [text, asBytes] of values) {
+        if (asBytes) column.pushBytes(text === undefined ? undefined : Buffer.from(text));
+        else column.push(text);
+      }
+      assert.deepEqual(
+        values.map((_, at) => column.get(at)),
+        values.map(([text]) => text),
+      );
+      assert.equal(column.length, values.length);
+    }),
+  );
+});
+
+test("values larger than a chunk and more than a chunk holds are kept", () => {
+  const column = stringColumn();
+  const large = "x".repeat(20 * 1024 * 1024);
+  column.push(large);
+  for (let n = 0; n < 20_000; n++) column.push(`${n}-`.repeat(60));
+  column.push("last");
+  assert.equal(column.get(0), large);
+  assert.equal(column.get(12_345), "12344-".repeat(60));
+  assert.equal(column.get(20_001), "last");
+});
+
+test("the index finds the newest row of each key, also where hashes collide", () => {
+  const hashes = [(key: string) => hashText(key), (key: string) => key.length % 3];
+  for (const hashOf of hashes) {
+    fc.assert(
+      fc.property(fc.array(fc.string({ maxLength: 3 }), { maxLength: 300 }), (keys) => {
+        const index = keyIndex();
+        const newest = new Map<string, number>();
+        for (const [row, key] of keys.entries()) {
+          const hash = hashOf(key);
+          const found = index.find(hash, (other) => keys[other] === key);
+          assert.equal(found, newest.get(key));
+          index.set(hash, found, row);
+          newest.set(key, row);
+        }
+      }),
+    );
+  }
+});
