@@ -79,6 +79,33 @@ test("a flush by time comes in silence too", () => {
   assert.deepEqual(types(due.effects), ["encode"]);
 });
 
+test("a slow encoder postpones no commit: a flush under way takes nothing in that came later", () => {
+  const tick = (nowMs: number): Event => ({ type: "tick", nowMs });
+  const { state } = run([
+    assigned,
+    positions(0n),
+    fetched(0n, 3n),
+    tick(1000),
+    fetched(3n, 6n),
+    tick(1100),
+    fetched(6n, 9n),
+    tick(1200),
+  ]);
+  assert.deepEqual(
+    state.chunks.map(({ rows, stage }) => [rows, stage]),
+    [
+      [3, "encoding"],
+      [6, "open"],
+    ],
+  );
+  const encoded = step(state, { type: "encoded", chunk: 1 });
+  assert.deepEqual(types(encoded.effects), ["commit"]);
+  const slowStore = step(encoded.state, tick(9000));
+  assert.deepEqual(slowStore.effects, []);
+  const next = step(step(slowStore.state, { type: "committed", commit: 3 }).state, tick(9100));
+  assert.deepEqual(types(next.effects), ["encode"]);
+});
+
 test("a flush by rows commits exactly what was buffered, with the next offset as settled", () => {
   const { state, effects } = run([assigned, positions(0n), fetched(0n, 100n, { bytes: 500 })]);
   assert.deepEqual(types(effects), ["append", "encode"]);
@@ -153,7 +180,13 @@ test("the source is paused at the byte budget and goes on when a chunk has room 
   const first = run([assigned, positions(0n), big(0n), { type: "encoded", chunk: 1 }], wide);
   const full = step(first.state, big(1n));
   assert.ok(types(full.effects).includes("pause"));
-  const encoded = step(full.state, { type: "encoded", chunk: 3 });
+  const free = step(full.state, { type: "committed", commit: 2 });
+  assert.deepEqual(types(free.effects), ["encode"]);
+  const encoded = step(free.state, { type: "encoded", chunk: 3 });
+  assert.deepEqual(types(encoded.effects), ["commit"]);
+  const empty = step(encoded.state, { type: "committed", commit: 4 });
+  assert.deepEqual(types(empty.effects), ["resume"]);
+});
   assert.deepEqual(types(encoded.effects), []);
   const free = step(encoded.state, { type: "committed", commit: 2 });
   assert.deepEqual(types(free.effects), ["commit"]);

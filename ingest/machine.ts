@@ -243,6 +243,7 @@ function committed(state: State, event: Of<"committed">): Step {
   const chunks = state.chunks.filter((chunk) => !commit.chunks.includes(chunk.id));
   return andThen(
     stay({ ...state, partitions, chunks, commit: null }),
+    flushIfFull,
     encodeNext,
     commitNext,
     balance,
@@ -261,7 +262,9 @@ function rejected(state: State, event: Of<"rejected">): Step {
 }
 
 function drain(state: State): Step {
-  return andThen(stay(flush({ ...state, phase: "draining" })), encodeNext, commitNext, finishIfDrained);
+  const last = uncommitted(state).at(-1);
+  const draining: State = { ...seal(state), phase: "draining", flushUpTo: last?.id ?? null };
+  return andThen(stay(draining), encodeNext, commitNext, finishIfDrained);
 }
 
 function finish(state: State): Step {
@@ -298,10 +301,13 @@ function uncommitted(state: State): Chunk[] {
   return state.chunks.filter((chunk) => !inCommit.includes(chunk.id));
 }
 
-/** Closes the open chunk and asks for everything up to it to be committed. */
+/**
+ * Closes the open chunk and asks for everything up to it to be committed. Not while a flush or commit is under way: one that took in
+ * what came later would never end behind a slow encoder, and cut the stream into ever smaller files.
+ */
 function flush(state: State): State {
   const last = uncommitted(state).at(-1);
-  if (!last) return state;
+  if (!last || state.flushUpTo !== null || state.commit) return state;
   return { ...seal(state), flushUpTo: last.id };
 }
 
