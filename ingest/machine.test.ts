@@ -187,12 +187,6 @@ test("the source is paused at the byte budget and goes on when a chunk has room 
   const empty = step(encoded.state, { type: "committed", commit: 4 });
   assert.deepEqual(types(empty.effects), ["resume"]);
 });
-  assert.deepEqual(types(encoded.effects), []);
-  const free = step(encoded.state, { type: "committed", commit: 2 });
-  assert.deepEqual(types(free.effects), ["commit"]);
-  const empty = step(free.state, { type: "committed", commit: 4 });
-  assert.deepEqual(types(empty.effects), ["resume"]);
-});
 
 test("stop settles what is buffered and then finishes", () => {
   const stopping = run([assigned, positions(0n), fetched(0n, 3n), { type: "stop" }]);
