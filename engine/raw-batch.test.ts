@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { isLabError } from "../core/errors.ts";
+import { createRawBatch, type RawMessage } from "./raw-batch.ts";
+
+const bytes = fc.option(fc.uint8Array({ maxLength: 40 }), { nil: null });
+const message: fc.Arbitrary<RawMessage> = fc.record(
+  {
+    topic: fc.constantFrom("orders", "my-topic", "größe"),
+    partition: fc.nat(),
+    offset: fc.bigInt({ min: 0n, max: 2n ** 63n - 1n }),
+    timestampMs: fc.integer({ min: -1, max: 8.64e15 }),
+    timestampType: fc.constantFrom("create", "append"),
+    generation: fc.nat(),
+    key: bytes,
+    value: bytes,
+    headers: fc.array(fc.tuple(fc.string({ unit: "grapheme", maxLength: 5 }), bytes), { maxLength: 3 }),
+  },
+  { noNullPrototype: true },
+);
+
+test("what was appended is read back, whatever it is and however often the buffers grow", () => {
+  fc.assert(
+    fc.property(
+      fc.array(message, { maxLength: 30 }),
+      fc.constantFrom(1, 64, 1 << 16),
+      (messages, capacityBytes) => {
+        const batch = createRawBatch({ capacityBytes });
+        for (const each of messages) batch.append(each);
+        assert.equal(batch.length, messages.length);
+        assert.equal(
+          batch.bytes,
+          messages.reduce((sum, { value }) => sum + (value?.length ?? 0), 0),
+        );
+        messages.forEach((expected, i) => {
+          const actual = {
+            topic: batch.topic(i),
+            partition: batch.partition(i),
+            offset: batch.offset(i),
+            timestampMs: batch.timestampMs(i),
+            timestampType: batch.timestampType(i),
+            generation: batch.generation(i),
+            key: batch.key(i),
+            value: batch.value(i),
+            headers: batch.headers(i),
+          };
+          assert.deepEqual(actual, expected);
+          const line = batch.values.subarray(batch.valueStart(i), batch.valueEnd(i) + 1);
+          assert.deepEqual([...line], [...(expected.value ?? []), 10]);
+        });
+      },
+    ),
+  );
+});
+
+test("thousands of messages keep their places", () => {
+  const batch = createRawBatch({ capacityBytes: 1 });
+  for (let i = 0; i < 5000; i++)
+    batch.append({
+      topic: "orders",
+      partition: i % 7,
+      offset: BigInt(i),
+      timestampMs: i,
+      timestampType: "create",
+      generation: 0,
+      key: i % 2 === 0 ? null : Buffer.from(`k${i}`),
+      value: Buffer.from(`v${i}`),
+      headers: i % 100 === 0 ? [["n", Buffer.from(String(i))]] : [],
+    });
+  for (const i of [0, 1, 1023, 1024, 4999]) {
+    assert.equal(Buffer.from(batch.value(i)!).toString(), `v${i}`);
+    assert.equal(batch.key(i) && Buffer.from(batch.key(i)!).toString(), i % 2 === 0 ? null : `k${i}`);
+    assert.equal(batch.offset(i), BigInt(i));
+    assert.equal(batch.headers(i).length, i % 100 === 0 ? 1 : 0);
+  }
+});
+
+test("a place that does not exist is a bug said aloud", () => {
+  const batch = createRawBatch();
+  for (const read of [batch.topic, batch.partition, batch.offset, batch.value, batch.key, batch.headers])
+    for (const index of [-1, 0, Number.NaN])
+      assert.throws(
+        () => read(index),
+        (error) => isLabError(error, "INTERNAL"),
+      );
+});
