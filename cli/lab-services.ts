@@ -1,9 +1,10 @@
 /** The services of `lab up` as parts for the supervisor: a broker and an S3 server, back on the same port after a crash. */
 
 import { join } from "node:path";
+import { isLabError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { bringUpKafka } from "../services/kafka.ts";
-import { freePort, isPortFree } from "../services/ports.ts";
+import { isPortFree } from "../services/ports.ts";
 import { removeRunFile, runFilePath, writeRunFile } from "../services/run-file.ts";
 import { bringUpS3 } from "../services/s3.ts";
 import type { Part, Running } from "../services/supervisor.ts";
@@ -40,14 +41,15 @@ export function kafkaPart(
       kind: "kafka",
       finite: false,
       async start(signal) {
-        if (!isAddress) port ??= await usualPort(USUAL.kafka);
-        const service = await bringUpKafka({
-          ...{ choice, log, signal, port: port ?? 0, connectTimeoutMs: options.connectTimeoutMs },
-          dataDir: join(data, "kafka"),
-          logFile: join(data, "logs", "kafka.log"),
-        });
+        const service = await onUsualPort(isAddress ? 0 : port, USUAL.kafka, (port) =>
+          bringUpKafka({
+            ...{ choice, log, signal, port, connectTimeoutMs: options.connectTimeoutMs },
+            dataDir: join(data, "kafka"),
+            logFile: join(data, "logs", "kafka.log"),
+          }),
+        );
         current = service;
-        port ??= 0;
+        port = portOf(service.brokers[0]);
         return running(
           data,
           { name: KAFKA_PART, kind: "kafka", address: service.brokers.join(",") },
@@ -72,13 +74,15 @@ export function s3Part(
       kind: "s3",
       finite: false,
       async start(signal) {
-        if (endpoint === undefined) port ??= await usualPort(USUAL.s3);
-        const service = await bringUpS3({
-          ...{ endpoint, log, signal, port: port ?? 0, connectTimeoutMs: options.connectTimeoutMs },
-          dataDir: join(data, S3_FOLDER),
-          logFile: join(data, "logs", "s3.log"),
-        });
+        const service = await onUsualPort(endpoint === undefined ? port : 0, USUAL.s3, (port) =>
+          bringUpS3({
+            ...{ endpoint, log, signal, port, connectTimeoutMs: options.connectTimeoutMs },
+            dataDir: join(data, S3_FOLDER),
+            logFile: join(data, "logs", "s3.log"),
+          }),
+        );
         current = service;
+        port = portOf(service.endpoint);
         return running(data, { name: "s3", kind: "s3", address: service.endpoint }, service);
       },
     },
@@ -104,6 +108,21 @@ async function running(
   };
 }
 
-async function usualPort(usual: number): Promise<number> {
-  return (await isPortFree(usual)) ? usual : freePort();
+/** On `port`; where that is null on the usual one, or on a free one if that is in use, even if it is taken at the last moment. */
+async function onUsualPort<T>(
+  port: number | null,
+  usual: number,
+  bringUp: (port: number) => Promise<T>,
+): Promise<T> {
+  if (port !== null) return bringUp(port);
+  try {
+    return await bringUp((await isPortFree(usual)) ? usual : 0);
+  } catch (error) {
+    if (!isLabError(error, "PORT_TAKEN")) throw error;
+    return bringUp(0);
+  }
+}
+
+function portOf(address: string | undefined): number {
+  return Number(address?.split(":").at(-1));
 }

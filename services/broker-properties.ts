@@ -24,7 +24,7 @@ export const COMMON_PROPERTIES: Readonly<Record<string, string>> = {
   "group.initial.rebalance.delay.ms": "0",
   "group.min.session.timeout.ms": "1000",
   // After a kill the controller takes the new broker only when the old one's session is over.
-  "broker.session.timeout.ms": "3000",
+  "broker.session.timeout.ms": "5000",
   "broker.heartbeat.interval.ms": "500",
   // A misspelt topic is an error, not a new topic.
   "auto.create.topics.enable": "false",

@@ -13,6 +13,7 @@ import { silentLog } from "../core/log.ts";
 import { startBroker } from "../test/support/kafka.ts";
 import { consumeValues, kafkaTool } from "../test/support/kafka-tools.ts";
 import { bringUpKafka } from "./kafka.ts";
+import { freePort } from "./ports.ts";
 import { isAlive } from "./process-identity.ts";
 
 const run = promisify(execFile);
@@ -103,6 +104,17 @@ test("a port that is taken is named with its holder", async (t) => {
       error.message.includes(`${port}`) &&
       error.message.includes(`${process.pid}`),
   );
+});
+
+test("a port that is taken after the look is PORT_TAKEN too", async (t) => {
+  const dataDir = await folder(t);
+  const port = await freePort();
+  const starting = bringUpKafka({ choice: "jvm", dataDir, port, log: silentLog, signal });
+  setTimeout(() => {
+    const rival = createServer().listen(port, "127.0.0.1");
+    t.after(() => rival.close());
+  }, 300);
+  await assert.rejects(starting, (error) => isLabError(error, "PORT_TAKEN"));
 });
 
 test("a broker that cannot start shows the end of its log", async (t) => {

@@ -3,15 +3,15 @@
 import { mkdir, mkdtemp, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { LabError } from "../core/errors.ts";
+import { isLabError, LabError } from "../core/errors.ts";
 import { sleep } from "../core/retry.ts";
 import { brokerProperties, propertiesText } from "./broker-properties.ts";
 import { type Guarded, spawnGuarded } from "./guard.ts";
 import type { Java } from "./java.ts";
 import { classArchive, kafkaClassPath } from "./kafka-jars.ts";
 import { clearLeftover, rememberService } from "./leftover.ts";
-import { lastLines, logSize, readLogSince } from "./log-tail.ts";
-import { canConnect, freePort, requireFreePort } from "./ports.ts";
+import { logSize, readLogSince, tellingLines } from "./log-tail.ts";
+import { canConnect, freePort, portTaken, requireFreePort } from "./ports.ts";
 
 export type JvmBroker = { port: number; pid: number; exited: Guarded["exited"]; close(): Promise<void> };
 
@@ -33,59 +33,107 @@ export type JvmBrokerOptions = {
 const LOG_SETTINGS = fileURLToPath(new URL("./kafka-jars/log4j2.properties", import.meta.url));
 const CLUSTER_ID = "bGFiLWRlbHRhLXN0cmVhbQ";
 const READY_LINE = "Kafka Server started";
+const PORT_LINE = "Address already in use";
+const PORT_HINT = "give another with --kafka-port, or stop that process";
 /** What a JVM returns after SIGTERM. */
 const ORDERLY_EXIT = 143;
 /** Writing the class archive at the end of a broker's first run takes longer than an ordinary stop. */
 const STOP_MS = 30_000;
+/** A free port can be taken by another between the look and the broker's start. */
+const PORT_TRIES = 3;
+
+/** What every JVM of one start shares. */
+type Setup = {
+  options: JvmBrokerOptions;
+  dataDir: string;
+  logDir: string;
+  logFile: string;
+  /** Size of the log when this start began. */
+  logsFrom: number;
+  archive: string;
+  isArchived: boolean;
+  launch(args: string[], jvm: string[]): Guarded;
+};
 
 /**
  * Starts the broker and resolves when it accepts clients. What an earlier run left is healed: a broker whose starter was killed is
  * ended first, and Kafka recovers its own logs. SERVICE_FAILED, with the end of its log, when it does not become ready.
  */
 export async function startJvmBroker(options: JvmBrokerOptions): Promise<JvmBroker> {
+  if (options.port !== 0) await requireFreePort(options.port, PORT_HINT);
+  const setup = await prepare(options);
+  if ((await stat(setup.logDir).catch(() => null)) === null) await format(setup);
+  for (let tried = 1; ; tried++) {
+    const port = options.port === 0 ? await freePort() : options.port;
+    try {
+      return await runBroker(setup, port);
+    } catch (error) {
+      const isUnlucky = options.port === 0 && isLabError(error, "PORT_TAKEN");
+      if (!isUnlucky || tried === PORT_TRIES) throw error;
+    }
+  }
+}
+
+async function prepare(options: JvmBrokerOptions): Promise<Setup> {
   const { java, cacheDir, signal } = options;
   const dataDir = resolve(options.dataDir);
   await mkdir(dataDir, { recursive: true });
   await clearLeftover(dataDir, signal);
   const classPath = await kafkaClassPath({ cacheDir, say: options.say, signal });
-  const logFile = options.logFile ?? join(dataDir, "broker.log");
-  const port = options.port === 0 ? await freePort() : options.port;
-  await requireFreePort(port, "give another with --kafka-port, or stop that process");
-
   const archive = classArchive(cacheDir, java.version);
   const isArchived = (await stat(archive).catch(() => null)) !== null;
-  const launch = (args: string[], jvm: string[]) =>
-    spawnGuarded({
-      command: java.command,
-      args: [
-        ...jvm,
-        ...(isArchived ? [`-XX:SharedArchiveFile=${archive}`] : []),
-        "-Xshare:auto",
-        "-XX:+UseSerialGC",
-        `-Dlog4j2.configurationFile=${LOG_SETTINGS}`,
-        "-cp",
-        classPath,
-        ...args,
-      ],
-      logFile,
-      signal,
-      termMs: STOP_MS,
-    });
+  const logFile = options.logFile ?? join(dataDir, "broker.log");
+  const shared = [
+    ...(isArchived ? [`-XX:SharedArchiveFile=${archive}`] : []),
+    ...["-Xshare:auto", "-XX:+UseSerialGC", `-Dlog4j2.configurationFile=${LOG_SETTINGS}`, "-cp", classPath],
+  ];
+  return {
+    ...{ options, dataDir, logFile, archive, isArchived },
+    logDir: join(dataDir, "topics"),
+    logsFrom: await logSize(logFile),
+    launch: (args, jvm) =>
+      spawnGuarded({
+        command: java.command,
+        args: [...jvm, ...shared, ...args],
+        ...{ logFile, signal, termMs: STOP_MS },
+      }),
+  };
+}
 
-  const logsFrom = await logSize(logFile);
-  const logDir = join(dataDir, "topics");
-  if ((await stat(logDir).catch(() => null)) === null) {
-    await format({ dataDir, logDir, launch, logFile, logsFrom, signal });
+/** Formats beside and renames, so that a start that is killed half-way leaves nothing half-formatted. */
+async function format(setup: Setup): Promise<void> {
+  const { dataDir, logDir, options } = setup;
+  const temporary = await mkdtemp(join(dataDir, "formatting-"));
+  try {
+    const settings = join(temporary, "format.properties");
+    const fresh = join(temporary, "topics");
+    await writeFile(
+      settings,
+      propertiesText(brokerProperties({ port: 9092, controllerPort: 9093, logDir: fresh })),
+    );
+    const tool = setup.launch(
+      ["kafka.tools.StorageTool", "format", "--cluster-id", CLUSTER_ID, "--config", settings],
+      ["-XX:TieredStopAtLevel=1"],
+    );
+    const exit = await tool.exited;
+    options.signal.throwIfAborted();
+    if (exit.code !== 0) throw await failure(`Kafka could not format ${dataDir}`, setup);
+    await rename(fresh, logDir);
+  } finally {
+    await rm(temporary, { recursive: true, force: true });
   }
+}
 
+async function runBroker(setup: Setup, port: number): Promise<JvmBroker> {
+  const { dataDir, logDir, archive, isArchived, options } = setup;
   const settings = join(dataDir, "broker.properties");
-  const controllerPort = await freePort();
-  await writeFile(
-    settings,
-    propertiesText(brokerProperties({ port, controllerPort, logDir, ...optionalConfig(options) })),
-  );
+  const properties = brokerProperties({
+    ...{ port, controllerPort: await freePort(), logDir },
+    config: options.config ?? {},
+  });
+  await writeFile(settings, propertiesText(properties));
   const written = `${archive}.${process.pid}-${port}`;
-  const broker = launch(
+  const broker = setup.launch(
     ["kafka.Kafka", settings],
     ["-Xmx512m", "-Xms128m", ...(isArchived ? [] : [`-XX:ArchiveClassesAtExit=${written}`])],
   );
@@ -99,7 +147,7 @@ export async function startJvmBroker(options: JvmBrokerOptions): Promise<JvmBrok
     else await rm(written, { force: true });
   };
   try {
-    await whenReady(broker, { port, logFile, logsFrom, signal, readyMs: options.readyMs ?? 120_000 });
+    await whenReady(broker, port, setup);
   } catch (error) {
     await close();
     throw error;
@@ -107,50 +155,11 @@ export async function startJvmBroker(options: JvmBrokerOptions): Promise<JvmBrok
   return { port, pid: broker.pid, exited: broker.exited, close };
 }
 
-function optionalConfig(options: JvmBrokerOptions) {
-  return options.config === undefined ? {} : { config: options.config };
-}
-
-/** Formats beside and renames, so that a start that is killed half-way leaves nothing half-formatted. */
-async function format(how: {
-  dataDir: string;
-  logDir: string;
-  launch: (args: string[], jvm: string[]) => Guarded;
-  logFile: string;
-  logsFrom: number;
-  signal: AbortSignal;
-}): Promise<void> {
-  const { dataDir, logDir, launch, logFile, logsFrom, signal } = how;
-  const temporary = await mkdtemp(join(dataDir, "formatting-"));
-  try {
-    const settings = join(dataDir, "format.properties");
-    const fresh = join(temporary, "topics");
-    await writeFile(
-      settings,
-      propertiesText(brokerProperties({ port: 9092, controllerPort: 9093, logDir: fresh })),
-    );
-    const tool = launch(
-      ["kafka.tools.StorageTool", "format", "--cluster-id", CLUSTER_ID, "--config", settings],
-      ["-XX:TieredStopAtLevel=1"],
-    );
-    const exit = await tool.exited;
-    await rm(settings, { force: true });
-    signal.throwIfAborted();
-    if (exit.code !== 0) {
-      throw await failure("Kafka could not format its data folder", dataDir, logFile, logsFrom);
-    }
-    await rename(fresh, logDir);
-  } finally {
-    await rm(temporary, { recursive: true, force: true });
-  }
-}
-
-async function whenReady(
-  broker: Guarded,
-  how: { port: number; logFile: string; logsFrom: number; signal: AbortSignal; readyMs: number },
-): Promise<void> {
-  const { port, logFile, logsFrom, signal } = how;
-  const deadline = Date.now() + how.readyMs;
+async function whenReady(broker: Guarded, port: number, setup: Setup): Promise<void> {
+  const { logFile, options } = setup;
+  const { signal, readyMs = 120_000 } = options;
+  const logsFrom = await logSize(logFile);
+  const deadline = Date.now() + readyMs;
   let hasEnded = false;
   void broker.exited.then(() => {
     hasEnded = true;
@@ -158,18 +167,19 @@ async function whenReady(
   for (;;) {
     signal.throwIfAborted();
     const text = await readLogSince(logFile, logsFrom);
-    if (hasEnded) throw await failure("Kafka ended before it was ready", logFile, logFile, logsFrom);
-    if (text.includes(READY_LINE) && (await canConnect("127.0.0.1", port, 1000, signal))) return;
-    if (Date.now() > deadline) {
-      throw await failure(`Kafka was not ready within ${how.readyMs / 1000} s`, logFile, logFile, logsFrom);
+    if (hasEnded) {
+      if (text.includes(PORT_LINE)) throw await portTaken(port, PORT_HINT);
+      throw await failure("Kafka ended before it was ready", setup);
     }
+    if (text.includes(READY_LINE) && (await canConnect("127.0.0.1", port, 1000, signal))) return;
+    if (Date.now() > deadline) throw await failure(`Kafka was not ready within ${readyMs / 1000} s`, setup);
     await sleep(100, signal);
   }
 }
 
-async function failure(message: string, where: string, logFile: string, logsFrom: number): Promise<LabError> {
-  const log = lastLines(await readLogSince(logFile, logsFrom), 12);
-  return new LabError("SERVICE_FAILED", `${message}: ${where}`, {
+async function failure(message: string, { logFile, logsFrom }: Setup): Promise<LabError> {
+  const log = tellingLines(await readLogSince(logFile, logsFrom), 8);
+  return new LabError("SERVICE_FAILED", message, {
     hint: `its log is ${logFile}; \`lab reset\` starts with an empty broker`,
     details: { log },
   });

@@ -156,6 +156,30 @@ test("stop while a part starts gives the start up and leaves no process", async 
   await assert.rejects(starting, /the lab stops/);
 });
 
+test("the signal of a start never reaches a part that is ready: it stops in its turn", async (t) => {
+  const { supervisor, part } = await lab(t);
+  let isAborted = false;
+  let stopped = () => {};
+  const exited = new Promise<{ code: number; signal: null }>((resolve) => {
+    stopped = () => resolve({ code: 0, signal: null });
+  });
+  await supervisor.start({
+    ...{ name: "broker", kind: "test", finite: false },
+    async start(signal) {
+      signal.addEventListener("abort", () => {
+        isAborted = true;
+      });
+      return { pid: null, address: null, exited, stop: async () => stopped() };
+    },
+  });
+  await supervisor.start(part("ingest"));
+  let wasAborted: boolean | undefined;
+  await supervisor.stop(async (name) => {
+    if (name === "ingest") wasAborted = isAborted;
+  });
+  assert.deepEqual([wasAborted, isAborted], [false, false]);
+});
+
 test("kill -9 of the supervisor leaves no child behind, not even a frozen or a deaf one", async (t) => {
   const { dataDir, script, notes, readNotes } = await lab(t);
   const names = ["works", "frozen", "stubborn"];

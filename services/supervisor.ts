@@ -11,7 +11,10 @@ export type Part = {
   kind: string;
   /** True for a part that may end with status 0 when its work is done. */
   finite: boolean;
-  /** Resolves when the part is ready. Rejects, having left nothing behind, when it cannot be. */
+  /**
+   * Resolves when the part is ready. Rejects, having left nothing behind, when it cannot be. The signal gives the start up; once the
+   * part is ready it never aborts: from then on `stop` ends it, in its turn.
+   */
   start(signal: AbortSignal): Promise<Running>;
 };
 
@@ -71,6 +74,18 @@ export function createSupervisor(options: {
     log.info({ name: one.part.name, child: running.pid }, "ready");
   }
 
+  async function startOne(part: Part): Promise<Running> {
+    const starting = new AbortController();
+    const giveUp = () => starting.abort(stopping.signal.reason);
+    if (stopping.signal.aborted) giveUp();
+    stopping.signal.addEventListener("abort", giveUp);
+    try {
+      return await part.start(starting.signal);
+    } finally {
+      stopping.signal.removeEventListener("abort", giveUp);
+    }
+  }
+
   /** Watches one part until it is done, given up, or the lab stops. */
   async function keep(one: Kept, startedAt: number): Promise<void> {
     let failures = 0;
@@ -94,7 +109,7 @@ export function createSupervisor(options: {
   async function again(one: Kept): Promise<Ending> {
     const startedAt = now();
     try {
-      took(one, await one.part.start(stopping.signal));
+      took(one, await startOne(one.part));
     } catch (error) {
       stopping.signal.throwIfAborted();
       const { exit, message, code } = asLabError(error);
@@ -120,7 +135,7 @@ export function createSupervisor(options: {
       const startedAt = now();
       set(one, {});
       try {
-        const running = await part.start(stopping.signal);
+        const running = await startOne(part);
         took(one, running);
         one.keeping = keep(one, startedAt).catch((error: unknown) => {
           if (!stopping.signal.aborted) log.error({ name: part.name, err: error }, "no longer watched");
