@@ -162,6 +162,28 @@ test("a follower whose next commits were cleaned up goes on from a checkpoint", 
   assert.deepEqual([snapshot.version, snapshot.numFiles], [9, 9]);
 });
 
+test("a listing that shows a later commit before an earlier one is no damage", async () => {
+  const real = memoryStore();
+  const writer = await grown(real, 3, [2]);
+  let hidden = "";
+  const store: Store = {
+    ...real,
+    async *list(prefix, given) {
+      const missing = hidden;
+      hidden = "";
+      for await (const object of real.list(prefix, given)) if (object.path !== missing) yield object;
+    },
+  };
+  const { store: watched, read } = recorded(store);
+  hidden = commitPath(1);
+  const table = await openTable(watched, signal);
+  for (const name of ["x", "y"]) await commit(writer, { adds: [file(name)] });
+  hidden = commitPath(4);
+  read.length = 0;
+  assert.equal((await table.latest(signal)).numFiles, 5);
+  assert.deepEqual(read, [commitPath(4), commitPath(5)]);
+});
+
 test("a gap in the log is CORRUPT_LOG", async () => {
   const store = memoryStore();
   await grown(store, 7);

@@ -71,13 +71,18 @@ export async function openTable(
     recent.clear();
     keep(snapshotOf(tip));
   };
-  const refresh = async (waiting: AbortSignal) => {
+  /** The commits after the tip, or undefined where some of them are gone. */
+  const freshCommits = async (waiting: AbortSignal) => {
     const listing = await listLog(store, tip.version + 1, waiting);
     const fresh = listing.commits.filter((commit) => commit.version > tip.version);
     const isContiguous = fresh.every((commit, at) => commit.version === tip.version + 1 + at);
-    const beyond = (listing.checkpoints[0]?.version ?? -1) > (fresh.at(-1)?.version ?? tip.version);
-    // The commits in between were cleaned up while nobody looked.
-    if (!isContiguous || beyond) return reload(waiting);
+    const isBehind = (listing.checkpoints[0]?.version ?? -1) > (fresh.at(-1)?.version ?? tip.version);
+    return isContiguous && !isBehind ? fresh : undefined;
+  };
+  const refresh = async (waiting: AbortSignal) => {
+    // Listing a folder while others write may show a later file and not an earlier one: look twice before a reload.
+    const fresh = (await freshCommits(waiting)) ?? (await freshCommits(waiting));
+    if (!fresh) return reload(waiting);
     for await (const commit of readCommits(store, fresh, waiting)) advance(commit);
     if (newest.version !== tip.version) keep(snapshotOf(tip, newest));
   };
