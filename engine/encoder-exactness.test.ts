@@ -3,16 +3,24 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { LosslessNumber } from "lossless-json";
 import type { DataType } from "../delta/types.ts";
-import { arrayOf, batchOf, mapOf, nullable, openWorkbench, planFor, struct } from "./encoder-fixture.ts";
-import type { JsonValue } from "./json-exact.ts";
+import {
+  arrayOf,
+  batchOf,
+  mapOf,
+  nullable,
+  openWorkbench,
+  planFor,
+  type ReadValue,
+  struct,
+} from "./encoder-fixture.ts";
 
 /** JSON text of a value, and what a column of the type holds afterwards (as DuckDB's to_json says), or the letter's code. */
-type Case = readonly [json: string, outcome: { row: JsonValue } | { letter: string }];
+type Case = readonly [json: string, outcome: { row: ReadValue } | { letter: string }];
 
-const row = (value: JsonValue | number): { row: JsonValue } => ({
+const row = (value: ReadValue | number): { row: ReadValue } => ({
   row: typeof value === "number" ? new LosslessNumber(String(value)) : value,
 });
-const digits = (text: string): { row: JsonValue } => ({ row: new LosslessNumber(text) });
+const digits = (text: string): { row: ReadValue } => ({ row: new LosslessNumber(text) });
 const letter = (code: string): { letter: string } => ({ letter: code });
 const NULL: Case = ["null", { row: null }];
 const WRONG = letter("WRONG_TYPE");
@@ -190,7 +198,7 @@ const leaves = Object.entries(CASES).flatMap(([type, cases]) =>
 );
 
 /** Equal as values: numbers by what they say, not by their digits. */
-function assertSame(actual: JsonValue | undefined, expected: JsonValue, what: string): void {
+function assertSame(actual: ReadValue | undefined, expected: ReadValue, what: string): void {
   if (expected instanceof LosslessNumber) {
     assert.ok(actual instanceof LosslessNumber, `${what}: ${JSON.stringify(actual)} is no number`);
     const [left, right] = [actual.value, expected.value];
@@ -265,9 +273,9 @@ test("wherever a value stands, alone or beside any others, it is a row exactly o
           assert.ok(codes.includes(letters.get(i)!), `${json}: ${letters.get(i)}`);
           return;
         }
-        const whole = rows.get(i) as { [key: string]: JsonValue } | undefined;
+        const whole = rows.get(i) as { [key: string]: ReadValue } | undefined;
         assert.ok(whole, `${json}: ${letters.get(i)}`);
-        const at = (value: JsonValue, key: string | number) => (value as Record<string, JsonValue>)[key]!;
+        const at = (value: ReadValue, key: string | number) => (value as Record<string, ReadValue>)[key]!;
         const object =
           where === "top"
             ? whole
@@ -336,7 +344,7 @@ function ownValue(object: { [key: string]: JsonLike }, name: string): JsonLike {
 }
 
 /** What was read back for a column of `type` says what the message said. */
-function assertLike(actual: JsonValue | undefined, said: JsonLike, type: DataType, what: string): void {
+function assertLike(actual: ReadValue | undefined, said: JsonLike, type: DataType, what: string): void {
   if (said === null) {
     assert.equal(actual, null, what);
   } else if (type === "string") {
@@ -347,7 +355,7 @@ function assertLike(actual: JsonValue | undefined, said: JsonLike, type: DataTyp
     if (typeof said === "boolean") assert.equal(actual, said, what);
     else assert.equal(Number((actual as LosslessNumber).value), said === 0 ? 0 : said, what);
   } else if (type.type === "array") {
-    const [read, wrote] = [actual as JsonValue[], said as JsonLike[]];
+    const [read, wrote] = [actual as ReadValue[], said as JsonLike[]];
     assert.equal(read.length, wrote.length, what);
     for (const [i, element] of wrote.entries())
       assertLike(read[i], element, type.elementType, `${what}[${i}]`);
@@ -355,7 +363,7 @@ function assertLike(actual: JsonValue | undefined, said: JsonLike, type: DataTyp
     for (const field of type.fields) {
       const wrote = ownValue(said as { [key: string]: JsonLike }, field.name);
       assertLike(
-        (actual as { [key: string]: JsonValue })[field.name],
+        (actual as { [key: string]: ReadValue })[field.name],
         wrote,
         field.type,
         `${what}.${field.name}`,

@@ -1,10 +1,10 @@
 /** The schema that messages suggest, and what unknown fields add to one. The rules stand in README.md. */
 
-import { LosslessNumber } from "lossless-json";
 import { decimalOf } from "../delta/schema.ts";
 import type { DataType, StructField, StructType } from "../delta/types.ts";
-import { isColumnName, type JsonObject, type JsonValue } from "./json-exact.ts";
+import { isColumnName } from "./json-exact.ts";
 import { exactDecimal } from "./json-number.ts";
+import { JsonNumber, type JsonObject, type JsonValue } from "./json-parse.ts";
 import { isoTimestamp } from "./json-time.ts";
 
 /** What was seen at one path of many messages. Grows by `observe`, is read by `inferStruct` and `inferAdditions`. */
@@ -41,8 +41,8 @@ export function nothingObserved(): Observed {
 /** Adds one value to what was seen; null says nothing. */
 export function observe(seen: Observed, value: JsonValue): void {
   if (value === null) return;
-  if (value instanceof LosslessNumber) {
-    observeNumber(seen, value.value);
+  if (value instanceof JsonNumber) {
+    observeNumber(seen, value.text);
   } else if (typeof value === "boolean") {
     seen.kinds.add("boolean");
   } else if (typeof value === "string") {

@@ -1,16 +1,12 @@
 /** The slow and exact way of one JSON message: a letter that names the path at fault, or the message rewritten so that DuckDB reads it exactly. */
 
 import { isUtf8 } from "node:buffer";
-import { LosslessNumber, parse } from "lossless-json";
 import { decimalOf } from "../delta/schema.ts";
 import type { DataType, StructType } from "../delta/types.ts";
 import type { BadRecord, LetterStage } from "./encoder.ts";
 import { exactDecimal, plainDecimal } from "./json-number.ts";
+import { JsonNumber, type JsonObject, type JsonValue, parseJsonExactly } from "./json-parse.ts";
 import { isoDate, isoTimestamp } from "./json-time.ts";
-
-/** A JSON value as it stands in the message: numbers keep their digits. */
-export type JsonValue = null | boolean | string | LosslessNumber | JsonValue[] | { [key: string]: JsonValue };
-export type JsonObject = { [key: string]: JsonValue };
 
 /** Why a record is a letter, without its place in the batch. */
 export type Fault = Omit<BadRecord, "index">;
@@ -35,11 +31,15 @@ export function parseMessage(value: Uint8Array | null): Parsed {
   if (value.length === 0) return fault("EMPTY_VALUE", "the value is empty, not a JSON object");
   if (!isUtf8(value)) return fault("INVALID_UTF8", "the value is not UTF-8 text");
   const text = Buffer.from(value.buffer, value.byteOffset, value.length).toString("utf8");
-  let json: unknown;
+  let json: JsonValue;
   try {
-    json = parse(text, null, { onDuplicateKey: ({ newValue }) => newValue });
+    json = parseJsonExactly(text);
   } catch (error) {
-    return fault("MALFORMED_JSON", error instanceof RangeError ? "nested too deep" : malformed(text, error));
+    const isMarked = text.startsWith("\ufeff");
+    return fault(
+      "MALFORMED_JSON",
+      isMarked ? "the value begins with a byte order mark" : (error as Error).message,
+    );
   }
   if (!isObject(json)) return fault("NOT_AN_OBJECT", `the value is ${describe(json)}, not a JSON object`);
   if (Object.hasOwn(json, "_kafka"))
@@ -116,9 +116,9 @@ export function isColumnName(name: string): boolean {
   return name !== "" && !FORBIDDEN_IN_NAMES.test(name) && !LONE_SURROGATE.test(name);
 }
 
-export function isObject(value: unknown): value is JsonObject {
+function isObject(value: JsonValue): value is JsonObject {
   return (
-    typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof LosslessNumber)
+    typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof JsonNumber)
   );
 }
 
@@ -138,21 +138,21 @@ function fitScalar(value: Exclude<JsonValue, null>, type: string, path: string):
   if (bits !== undefined) return fitInteger(value, type, bits, path);
   const decimal = decimalOf(type as DataType);
   if (decimal) {
-    if (!(value instanceof LosslessNumber)) throw wrongType(value, type, path);
-    const plain = plainDecimal(exactDecimal(value.value), decimal.precision, decimal.scale);
+    if (!(value instanceof JsonNumber)) throw wrongType(value, type, path);
+    const plain = plainDecimal(exactDecimal(value.text), decimal.precision, decimal.scale);
     if (plain === undefined)
-      throw new Misfit("OUT_OF_RANGE", path, `${brief(value.value)} does not fit ${type}`);
+      throw new Misfit("OUT_OF_RANGE", path, `${brief(value.text)} does not fit ${type}`);
     return JSON.stringify(plain);
   }
   switch (type) {
     case "string":
       if (typeof value === "string") return wellFormed(value, path);
       if (typeof value === "boolean") return `"${value}"`;
-      if (value instanceof LosslessNumber) return JSON.stringify(value.value);
+      if (value instanceof JsonNumber) return JSON.stringify(value.text);
       break;
     case "double":
     case "float":
-      if (value instanceof LosslessNumber) return fitDouble(value.value, type, path);
+      if (value instanceof JsonNumber) return fitDouble(value.text, type, path);
       break;
     case "boolean":
       if (typeof value === "boolean") return String(value);
@@ -175,14 +175,14 @@ function fitScalar(value: Exclude<JsonValue, null>, type: string, path: string):
 }
 
 function fitInteger(value: Exclude<JsonValue, null>, type: string, bits: bigint, path: string): string {
-  if (!(value instanceof LosslessNumber)) throw wrongType(value, type, path);
-  const exact = exactDecimal(value.value);
+  if (!(value instanceof JsonNumber)) throw wrongType(value, type, path);
+  const exact = exactDecimal(value.text);
   if (exact.exponent < 0)
-    throw new Misfit("NOT_AN_INTEGER", path, `${brief(value.value)} has a fraction, ${type} has none`);
+    throw new Misfit("NOT_AN_INTEGER", path, `${brief(value.text)} has a fraction, ${type} has none`);
   const plain = plainDecimal(exact, 20, 0);
   const integer = plain === undefined ? undefined : BigInt(plain);
   if (integer === undefined || integer < -(1n << bits) || integer >= 1n << bits)
-    throw new Misfit("OUT_OF_RANGE", path, `${brief(value.value)} does not fit ${type}`);
+    throw new Misfit("OUT_OF_RANGE", path, `${brief(value.text)} does not fit ${type}`);
   return integer.toString();
 }
 
@@ -212,17 +212,12 @@ function wrongType(value: JsonValue, wanted: string, path: string): Misfit {
   return new Misfit("WRONG_TYPE", path, `expected ${wanted}, got ${describe(value)}`);
 }
 
-function describe(value: unknown): string {
+function describe(value: JsonValue): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
-  if (value instanceof LosslessNumber) return `the number ${brief(value.value)}`;
+  if (value instanceof JsonNumber) return `the number ${brief(value.text)}`;
   if (typeof value === "object") return "an object";
   return typeof value === "string" ? `the string ${brief(JSON.stringify(value))}` : String(value);
-}
-
-function malformed(text: string, error: unknown): string {
-  if (text.startsWith("\ufeff")) return "the value begins with a byte order mark";
-  return (error as Error).message;
 }
 
 function join(path: string, name: string): string {
