@@ -3,7 +3,7 @@
 export type Throttle = {
   /** Takes up to `wanted` tokens; 0 when there are none yet. */
   take(wanted: number): number;
-  /** Ms until the next whole token. */
+  /** Ms until the next whole token, but never so few that every message goes alone. */
   waitMs(): number;
 };
 
@@ -25,6 +25,6 @@ export function throttle(perSecond: number | undefined, now: () => number): Thro
       tokens -= taken;
       return taken;
     },
-    waitMs: () => Math.max(1, Math.ceil(((1 - tokens) / perSecond) * 1000)),
+    waitMs: () => Math.max(10, Math.ceil(((1 - tokens) / perSecond) * 1000)),
   };
 }
