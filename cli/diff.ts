@@ -65,7 +65,9 @@ async function print(found: VersionDiff, screen: Screen): Promise<void> {
     width: screen.isOutLive ? screen.columns() : undefined,
     color: screen.outColors.isColorSupported,
   };
+  const left = found.rowsAdded + found.rowsRemoved - BigInt(rows.length);
   await writeResult({ columns: [sign, ...found.columns], chunks: chunks() }, "table", screen, style);
+  if (left > 0n) screen.note(`${plural(left, "row")} more: --rows lists more of each side`);
 }
 
 /** `3 -> 7: 1,204 rows added, 0 removed; column note added; 5 files added, 3 removed`. */

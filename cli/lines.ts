@@ -8,14 +8,16 @@ export type Listing = {
   rows: readonly (readonly string[])[];
 };
 
-/** Lines without a newline at the end. On a terminal the last column is cut to fit; elsewhere nothing is. */
+/** Lines without a newline at the end. On a terminal lines are cut to fit, elsewhere not. A column without a name that holds nothing is left out. */
 export function listing({ heads, rows }: Listing, screen: Screen): string {
   const shown = rows.map((row) => row.map(visible));
+  const isEmpty = (index: number) => heads[index]!.name === "" && shown.every((row) => row[index] === "");
   const widths = heads.map(({ name }, index) =>
     shown.reduce((widest, row) => Math.max(widest, cellWidth(row[index] ?? "")), cellWidth(name)),
   );
   const line = (cells: readonly string[]) => {
-    const padded = cells.map((cell, index) => {
+    const padded = cells.flatMap((cell, index) => {
+      if (isEmpty(index)) return [];
       const space = " ".repeat(Math.max(0, widths[index]! - cellWidth(cell)));
       return heads[index]!.right ? space + cell : cell + space;
     });

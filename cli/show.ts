@@ -74,13 +74,12 @@ function page(detail: VersionDetail, screen: Screen): string {
 }
 
 function schema(detail: VersionDetail, screen: Screen): string {
-  const heads = [{ name: "column" }, { name: "type" }, { name: "" }];
   const rows = detail.schema.map(({ name, type, nullable }) => {
     const notes = [nullable ? "" : "not null", detail.partitionColumns.includes(name) ? "partition" : ""];
-    return [name, type, notes.filter((note) => note !== "").join(", ")];
+    return [name, notes.filter((note) => note !== "").join(", "), type];
   });
-  // Notes stand last, so on a terminal a long nested type would push them out of sight: such types are shown by themselves.
-  return listing({ heads: rows.some((row) => row[2] !== "") ? heads : heads.slice(0, 2), rows }, screen);
+  // The type stands last: a nested one may be as long as it likes.
+  return listing({ heads: [{ name: "column" }, { name: "" }, { name: "type" }], rows }, screen);
 }
 
 function files(detail: VersionDetail, screen: Screen): string {

@@ -150,6 +150,23 @@ test("partition columns are typed by the schema and come from the log alone", as
   assert.deepEqual(rows[1], [2, ...types.map(() => null)]);
 });
 
+test("the rows of a partitioned table come in the order of their files", async (t) => {
+  const { write, read } = await setUp(t);
+  const one = await write("one.parquet", "SELECT range::INTEGER AS id FROM range(5000)", { p: "2024-01-01" });
+  const two = await write("two.parquet", "SELECT 5000 + range::INTEGER AS id FROM range(10)", { p: null });
+  const fields = [field("id", "integer"), field("p", "date")];
+  for (const adds of [[one], [two], [one, two]]) {
+    const { rows, types } = await read(fields, adds, ["p"]);
+    const ids = rows.map((row) => Number(row[0]));
+    assert.deepEqual(
+      ids,
+      ids.toSorted((a, b) => a - b),
+    );
+    assert.deepEqual(types, ["INTEGER", "DATE"]);
+    assert.equal(rows.at(-1)![1], adds.at(-1) === one ? 19723 : null);
+  }
+});
+
 test("names with pattern characters, percent signs and quotes mean one file each", async (t) => {
   const { write, read } = await setUp(t);
   const names = [
@@ -226,9 +243,9 @@ test("a missing file is named, and so is a feature that is not read", async (t) 
   await assert.rejects(read([field("id", "integer")], [{ ...there, deletionVector }]), (error) => {
     return isLabError(error, "UNSUPPORTED_FEATURE") && error.details.feature === "deletionVectors";
   });
-  await assert.rejects(read([field("id", "variant")], [there]), (error) =>
-    isLabError(error, "UNSUPPORTED_FEATURE"),
-  );
+  for (const fields of [[field("id", "variant")], []]) {
+    await assert.rejects(read(fields, [there]), (error) => isLabError(error, "UNSUPPORTED_FEATURE"));
+  }
 });
 
 test("a partition value that does not fit its column is a damaged log", async (t) => {

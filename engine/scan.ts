@@ -29,6 +29,11 @@ export type RelationOptions = {
 
 /** Helper objects live here, out of the way of the names of tables. */
 const SCHEMA = "lab_scan";
+/**
+ * Partition values of so few files are looked up in a list, which keeps the rows in the order of the files. With more a join is
+ * faster, and order is not promised.
+ */
+const MAX_LOOKED_UP = 64;
 let relations = 0;
 
 /**
@@ -47,6 +52,7 @@ export async function createRelation(engine: Engine, options: RelationOptions): 
     partition: table.partitionColumns.indexOf(field.name),
   }));
   const view = `CREATE OR REPLACE VIEW ${quoteName(name)} AS SELECT `;
+  if (columns.length === 0) throw unsupported("tables without columns");
   if (files.length === 0) {
     const empty = columns.map(({ field }) => `${nullOf(field)} AS ${quoteName(field.name)}`);
     await engine.run(`${view}${empty.join(", ")} WHERE false`, { signal });
@@ -61,13 +67,26 @@ export async function createRelation(engine: Engine, options: RelationOptions): 
   const inFiles = columns.filter(({ partition, field }) => partition < 0 && field.type !== "void");
   const scan = `read_parquet(getvariable('${list}'), schema = ${readSchema(inFiles)}, hive_partitioning = false)`;
   let from = `${scan} AS f`;
+  const isLookedUp = files.length <= MAX_LOOKED_UP;
   if (table.partitionColumns.length > 0) {
     const parts = `${SCHEMA}.parts_${id}`;
     await createPartitionTable(engine, parts, options);
-    from += ` JOIN ${parts} AS p ON p.i = f.file_index`;
+    if (isLookedUp) {
+      await engine.run(
+        `SET VARIABLE ${parts.replace(".", "_")} = (SELECT list(p ORDER BY i) FROM ${parts} AS p)`,
+        {
+          signal,
+        },
+      );
+    } else from += ` JOIN ${parts} AS p ON p.i = f.file_index`;
   }
+  const partitionValue = (index: number) =>
+    isLookedUp
+      ? `getvariable('${SCHEMA}_parts_${id}')[CAST(f.file_index AS BIGINT) + 1].p${index}`
+      : `p.p${index}`;
   const select = columns.map(({ field, inner, partition }) => {
-    const value = partition >= 0 ? `p.p${partition}` : field.type === "void" ? nullOf(field) : `f.${inner}`;
+    const value =
+      partition >= 0 ? partitionValue(partition) : field.type === "void" ? nullOf(field) : `f.${inner}`;
     return `${value} AS ${quoteName(field.name)}`;
   });
   try {
