@@ -115,19 +115,21 @@ async function print(
       hint: "table, ndjson and csv can be followed",
     });
   }
+  let head = "";
   await follow(open.context, sql, {
     after: point,
     signal,
-    async onColumns(columns) {
-      if (format === "csv") await writeResult({ columns, chunks: none() }, "csv", screen, style(screen));
+    async onColumns() {
       if (format === "table") screen.note(screen.noteColors.dim("following; Ctrl+C ends it"));
     },
     async onBatch({ version, columns, chunks }) {
       if (format === "table") screen.out(`${screen.outColors.dim(`version ${version}`)}\n`);
-      await writeResult({ columns, chunks }, format === "json" ? "ndjson" : format, screen, {
-        ...style(screen),
-        isContinued: true,
-      });
+      // A column that was added to the table joins a `SELECT *`: the head is then given again.
+      const names = columns.map(({ name }) => name).join("\n");
+      const isContinued = names === head;
+      head = names;
+      const form = format === "json" ? "ndjson" : format;
+      await writeResult({ columns, chunks }, form, screen, { ...style(screen), isContinued });
     },
     onRewrite: (version) =>
       screen.note(`version ${version} changed or removed rows and is left out: lab diff shows what it did`),
@@ -140,5 +142,3 @@ function style(screen: Context["screen"]) {
     color: screen.outColors.isColorSupported,
   };
 }
-
-async function* none(): AsyncIterable<never> {}
