@@ -27,7 +27,7 @@ const hasDocker = (await dockerAnswers(signal)) !== null;
 async function options(rung: "docker" | "go"): Promise<S3ServiceOptions> {
   const dataDir = await mkdtemp(join(base, "t-"));
   if (rung === "docker") after(() => removeDockerObjects(dataDir, signal));
-  return { dataDir, port: 0, log: silentLog, signal, rungs: [rung], image: process.env.LAB_S3_IMAGE };
+  return { dataDir, port: 0, log: silentLog, signal, rungs: [rung] };
 }
 
 for (const rung of hasDocker ? (["go", "docker"] as const) : (["go"] as const)) {

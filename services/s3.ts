@@ -42,7 +42,8 @@ export type S3ServiceOptions = {
   signal: AbortSignal;
   /** Rungs to try in this order where no endpoint is given. */
   rungs?: readonly ("docker" | "go")[];
-  image?: string | undefined;
+  /** For Docker; default: LAB_S3_IMAGE, then `S3_IMAGE`. */
+  image?: string;
   /** How long an address may take to answer, in ms. */
   connectTimeoutMs?: number;
   /** File the server's log is appended to; default: `minio.log` in `dataDir`. */
@@ -125,7 +126,7 @@ async function onDocker(options: S3ServiceOptions): Promise<S3Service> {
   await mkdir(dataDir, { recursive: true });
   const keys = await keysOf(dataDir);
   const port = options.port === 0 ? await freePort() : options.port;
-  const image = options.image || S3_IMAGE;
+  const image = options.image || process.env.LAB_S3_IMAGE || S3_IMAGE;
   const name = containerName("s3", dataDir);
   log.info({ image }, "starting MinIO in Docker");
   const container = await startContainer({

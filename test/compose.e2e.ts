@@ -21,11 +21,12 @@ const referees = process.env.LAB_REFEREES;
 if (!referees) throw new Error("LAB_REFEREES must name the folder that has standins/up");
 const standins = join(referees, "standins");
 
+const IMAGE = "delta-stream-lab:e2e";
 const ports = { LAB_PORT: await freePort(), LAB_KAFKA_PORT: await freePort(), LAB_S3_PORT: await freePort() };
 const env: NodeJS.ProcessEnv = {
   ...process.env,
   COMPOSE_PROJECT_NAME: `lab-e2e-${randomUUID().slice(0, 8)}`,
-  LAB_IMAGE: "delta-stream-lab:e2e",
+  LAB_IMAGE: IMAGE,
   ...Object.fromEntries(Object.entries(ports).map(([name, port]) => [name, String(port)])),
 };
 const page = `http://localhost:${ports.LAB_PORT}`;
@@ -45,13 +46,14 @@ before(async () => {
   await shown(join(standins, "up"), []);
   const { stdout } = await run("docker", ["compose", "config", "--quiet"], { cwd: root, env });
   assert.equal(stdout, "", "every variable has a default");
-  await shown("docker", ["compose", "up", "--detach", "--build", "--wait", "--wait-timeout", "300"]);
+  await shown("docker", ["compose", "up", "--detach", "--build", "--wait", "--wait-timeout", "600"]);
 });
 
 after(async () => {
   const logs = await compose("logs", "--no-color", "--tail", "40").catch(String);
   process.stderr.write(logs);
   await shown("docker", ["compose", "down", "--volumes", "--timeout", "15"]);
+  await run("docker", ["image", "rm", IMAGE], { env }).catch(() => {});
   if (startedEngine) await shown(join(standins, "down"), []);
 });
 
@@ -127,23 +129,21 @@ test("broker and store are usable from this machine at the published ports", asy
   await store.close();
 });
 
-test("all of it is limited to less than 2 GB, and uses less than its limits", async () => {
+test("all of it is limited to less than 2 GB, and nothing has run into its limit or crashed", async () => {
   const running = (await containers()).filter(({ State }) => State === "running");
-  const { stdout } = await run("docker", [
-    "inspect",
-    "--format",
-    "{{.HostConfig.Memory}} {{.Name}}",
-    ...running.map(({ Name }) => Name),
-  ]);
-  const limits = stdout
-    .trim()
-    .split("\n")
-    .map((line) => Number(line.split(" ")[0]));
-  assert.ok(
-    limits.every((limit) => limit > 0),
-    stdout,
-  );
-  const sum = limits.reduce((total, limit) => total + limit, 0);
+  const { stdout } = await run("docker", ["inspect", ...running.map(({ Name }) => Name)]);
+  const inspected = JSON.parse(stdout) as {
+    Name: string;
+    RestartCount: number;
+    State: { OOMKilled: boolean };
+    HostConfig: { Memory: number };
+  }[];
+  for (const { Name, RestartCount, State, HostConfig } of inspected) {
+    assert.ok(HostConfig.Memory > 0, `${Name} has no limit`);
+    assert.equal(State.OOMKilled, false, Name);
+    assert.equal(RestartCount, 0, Name);
+  }
+  const sum = inspected.reduce((total, { HostConfig }) => total + HostConfig.Memory, 0);
   assert.ok(sum < 2_000_000_000, `limits add up to ${sum} bytes`);
 });
 
@@ -159,7 +159,7 @@ test("the lab's own processes are node, run by an ordinary user, with no package
 test("after everything was killed, `up` heals: nothing is lost or doubled, and rows go on", async () => {
   const before = await counted("orders");
   await compose("kill");
-  await shown("docker", ["compose", "up", "--detach", "--wait", "--wait-timeout", "300"]);
+  await shown("docker", ["compose", "up", "--detach", "--wait", "--wait-timeout", "600"]);
   const now = await until(
     "more rows than before the kill",
     () => counted("orders").then((next) => next.rows > before.rows && next),

@@ -5,7 +5,6 @@ import { bringUpS3 } from "../../services/s3.ts";
 
 const [dataDir, rung] = process.argv.slice(2) as [string, "docker" | "go"];
 const { signal } = new AbortController();
-const image = process.env.LAB_S3_IMAGE;
-const { endpoint, pid } = await bringUpS3({ dataDir, port: 0, log: silentLog, signal, rungs: [rung], image });
+const { endpoint, pid } = await bringUpS3({ dataDir, port: 0, log: silentLog, signal, rungs: [rung] });
 process.stdout.write(`${JSON.stringify({ endpoint, pid })}\n`);
 setInterval(() => {}, 60_000);
