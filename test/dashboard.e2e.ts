@@ -255,7 +255,10 @@ test("a lost connection is told, keeps what is shown, still scrubs what was seen
   assert.ok((await page.firstRow()).length > 0, "rows stay");
   await page.press("ArrowLeft", 1);
   await page.showsVersion((version) => version === 10);
+  await page.press("Home");
+  await until("the problem", async () => /does not answer/.test(await page.text("#view-rows .problem")));
   await startAgain();
+  await until("the version", async () => /No rows in version 0/.test(await page.text("#view-rows .empty")));
   lab.commit(40);
   await page.page
     .locator("#retry")

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { sharedBroker } from "./support/kafka.ts";
 import { lab } from "./support/lab.ts";
 import { referee } from "./support/python.ts";
 
-const vega = join(dirname(createRequire(import.meta.url).resolve("vega-datasets/package.json")), "data");
+const vega = fileURLToPath(new URL("../node_modules/vega-datasets/data", import.meta.url));
 const json = async (name: string) => JSON.parse(await readFile(join(vega, name), "utf8"));
 const ndjson = (items: readonly unknown[]) => `${items.map((item) => JSON.stringify(item)).join("\n")}\n`;
 

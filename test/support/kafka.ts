@@ -25,6 +25,9 @@ export type TestBrokerOptions = {
 };
 
 let shared: Promise<string[]> | undefined;
+let closeShared = async () => {};
+// Here, outside of any test: a hook that is set inside one runs when that one ends.
+after(() => closeShared());
 
 /**
  * Addresses of a broker that the tests of this file share: LAB_TEST_KAFKA, or one that is started at the first call and closed after
@@ -35,7 +38,7 @@ export async function sharedBroker(): Promise<string[]> {
     const given = process.env.LAB_TEST_KAFKA;
     if (given) return given.split(",");
     const { broker, close } = await start({});
-    after(close);
+    closeShared = close;
     return broker.brokers;
   })();
   return shared;

@@ -56,9 +56,10 @@ function looks(page: Page) {
       const number = /^Version (\d+)/.exec(await text("#version-line"))?.[1];
       return number === undefined ? null : Number(number);
     },
-    /** The version whose rows are in the table of rows. */
+    /** The version whose rows are in the table of rows, or of which it says that it has none. */
     async versionOfRows() {
-      const number = /version (\d+)$/.exec(await text("#view-rows .foot"))?.[1];
+      const said = (await text("#view-rows .foot")) || (await text("#view-rows .empty"));
+      const number = /version (\d+)$/.exec(said)?.[1];
       return number === undefined ? null : Number(number);
     },
     /** The first row of the table of rows, cell by cell. */

@@ -20,6 +20,9 @@ export type TestS3 = {
 
 const { signal } = new AbortController();
 let shared: Promise<TestS3> | undefined;
+let closeShared = async () => {};
+// Here, outside of any test: a hook that is set inside one runs when that one ends.
+after(() => closeShared());
 
 /** The server that the tests of this file share; one that was started for them is closed after them. */
 export async function sharedS3(): Promise<TestS3> {
@@ -61,10 +64,10 @@ function given(): Omit<TestS3, "bucket"> | undefined {
 async function start(): Promise<Omit<TestS3, "bucket">> {
   const dataDir = await mkdtemp(join(tmpdir(), "lab-s3-"));
   const service = await bringUpS3({ dataDir, port: 0, log: silentLog, signal });
-  after(async () => {
+  closeShared = async () => {
     await service.close();
     await rm(dataDir, { recursive: true, force: true });
-  });
+  };
   const { endpoint, region, accessKeyId = "", secretAccessKey = "" } = service;
   return { endpoint, region, accessKeyId, secretAccessKey };
 }
