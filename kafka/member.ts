@@ -37,7 +37,7 @@ export type Member = {
   resume(partition: TopicPartition): void;
   seek(position: Position): void;
   commit(positions: readonly Position[]): Promise<void>;
-  /** Leaves the group. Takes until a join that is on its way has ended: to leave during a first join is to rejoin as a ghost. */
+  /** Leaves the group. Waits for what is on its way first: to leave in the middle of a first join is to come back as a ghost. */
   leave(): Promise<void>;
 };
 
@@ -65,7 +65,7 @@ export function createMember(kafka: KafkaOptions, options: SourceOptions, events
     retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 6, restartOnFailure: async () => false },
   });
   let isOver = false;
-  let joining: Promise<void> = Promise.resolve();
+  let pending: Promise<unknown> = Promise.resolve();
   const { crashed, crash } = crashSignal();
   const watchdog = watch(consumer, SILENT_SESSIONS * sessionTimeout, crash);
 
@@ -95,9 +95,15 @@ export function createMember(kafka: KafkaOptions, options: SourceOptions, events
     });
   }
 
-  async function connect(): Promise<void> {
+  async function findTopics(): Promise<void> {
     await consumer.connect();
-    await consumer.subscribe({ topics: [...options.topics], fromBeginning: true });
+    if (!isOver) await consumer.subscribe({ topics: [...options.topics], fromBeginning: true });
+  }
+
+  async function connect(): Promise<void> {
+    const found = findTopics();
+    pending = found.catch(() => {});
+    await found;
   }
 
   async function join(): Promise<void> {
@@ -107,7 +113,7 @@ export function createMember(kafka: KafkaOptions, options: SourceOptions, events
       partitionsConsumedConcurrently: CONCURRENCY,
       eachBatch,
     });
-    joining = run.catch(() => {});
+    pending = run.catch(() => {});
     // A join that fails is told by CRASH; run() itself resolves then.
     await Promise.race([run, crashed]);
   }
@@ -131,7 +137,7 @@ export function createMember(kafka: KafkaOptions, options: SourceOptions, events
     async leave() {
       isOver = true;
       watchdog.stop();
-      await joining;
+      await pending;
       await consumer.disconnect();
     },
   };

@@ -23,6 +23,9 @@ export function createSource(kafka: KafkaOptions, options: SourceOptions): Sourc
   const access = openBrokerAccess(kafka);
   const assignment = createAssignment();
   const closing = new AbortController();
+  const stopped = new Promise<"closed">((resolve) => {
+    closing.signal.addEventListener("abort", () => resolve("closed"), { once: true });
+  });
   const attempt = { brokers: kafka.brokers, topic: options.topics.join(", ") };
   let handlers: SourceHandlers | null = null;
   let member: Member | null = null;
@@ -178,9 +181,6 @@ export function createSource(kafka: KafkaOptions, options: SourceOptions): Sourc
   async function runMember(contactMs: number, onJoined: () => void): Promise<LabError | null> {
     const mine = newMember();
     member = mine;
-    const stopped = new Promise<"closed">((resolve) => {
-      closing.signal.addEventListener("abort", () => resolve("closed"), { once: true });
-    });
     const failed = new Promise<never>((_, reject) => {
       fail = (error) => reject(new ReaderFailed(error));
     });
