@@ -94,11 +94,14 @@ export async function removeVolume(name: string, signal: AbortSignal): Promise<b
   return (await docker(["volume", "rm", name], signal)) !== null;
 }
 
-/** Ends when the container does; ends the container when it is told to end. */
+/**
+ * Ends when the container does; ends the container when it is told to end. It holds on to the container's id: by then the name may be that
+ * of the next start's container.
+ */
 const KEEPER = `
-trap 'docker stop --time "$2" "$1"; docker rm --force --volumes "$1"; exit 0' TERM
-until docker container inspect "$1"; do sleep 0.3 & wait $!; done
-docker wait "$1" & wait $!
+trap 'docker stop --time "$2" "\${id:-$1}"; docker rm --force --volumes "\${id:-$1}"; exit 0' TERM
+until id=$(docker container inspect --format "{{.Id}}" "$1"); do id=; sleep 0.3 & wait $!; done
+docker wait "$id" & wait $!
 `;
 
 async function launch(options: ContainerOptions): Promise<void> {
