@@ -52,7 +52,7 @@ export function apiRoutes(tables: TableReader): Router {
     if (limit === 0) return sendJson(request, response, detail);
     // A version whose files are gone still has a schema and a list of files to show.
     const preview = await tables.rows(table, version, limit, signal).catch((error: unknown) => {
-      if (error instanceof LabError) return { problem: error.toJSON() };
+      if (error instanceof LabError && !error.retryable) return { problem: error.toJSON() };
       throw error;
     });
     await sendJson(request, response, { ...detail, preview });

@@ -125,7 +125,7 @@ test("a link to a version survives reload, and Back undoes the step into the pas
   const page = await open("/t/orders/schema?version=4");
   await until("the schema", async () => /settled to/.test(await page.text("#view-schema")));
   assert.doesNotMatch(await page.text("#view-schema tbody"), /note/, "version 4 has no such column yet");
-  await page.page.reload();
+  await page.reload();
   await until("the schema again", async () => /settled to/.test(await page.text("#view-schema")));
   assert.equal(await page.version(), 4);
   await page.press("ArrowRight", 2);
@@ -196,7 +196,7 @@ test("the SQL console runs, shows errors under their place, cancels, and its lin
   await page.page.locator("#view-sql table").focus();
   await page.page.keyboard.press("End");
   await until("the last row", async () => /9999row 9999/.test(await page.text("#view-sql tbody")));
-  await page.page.reload();
+  await page.reload();
   await until(
     "the text after reload",
     async () => (await editor.inputValue()) === "SELECT * FROM range(10000)",
@@ -318,11 +318,25 @@ for (const width of [360, 1440, 2560])
     assert.equal(colours.size, 2);
   });
 
+test("a page that came only in part loads itself anew, and says so when that does not help", async (t) => {
+  const { open } = await start(t);
+  const page = await open("/t/orders");
+  await page.showsVersion((version) => version === 12);
+  let broken = 0;
+  await page.page.route("**/page/panels.js", (route) => (++broken < 3 ? route.abort() : route.continue()));
+  await page.reload();
+  await page.showsVersion((version) => version === 12);
+  assert.equal(broken, 3);
+  await page.page.route("**/page/panels.js", (route) => route.abort());
+  await page.reload();
+  await until("the word", async () => /did not load whole/.test(await page.text("#connection")));
+});
+
 test("a theme that was chosen wins over the system's and is there before the first paint", async (t) => {
   const { open } = await start(t);
   const page = await open("/t/orders", { theme: "light" });
   await page.showsVersion((version) => version === 12);
   await page.page.locator("#theme").selectOption("dark");
-  await page.page.reload();
+  await page.reload();
   assert.equal(await page.page.locator("html").getAttribute("data-theme"), "dark");
 });

@@ -1,10 +1,14 @@
 /** Asking the server. A failure always has a code, a message and, where there is one, a way out. */
 
 export class Refusal extends Error {
-  /** @param {{ code: string, message: string, hint?: string, position?: number }} problem */
-  constructor(problem) {
+  /**
+   * `isOutage`: the same question may be answered later.
+   * @param {{ code: string, message: string, hint?: string, position?: number }} problem @param {boolean} isOutage
+   */
+  constructor(problem, isOutage) {
     super(problem.message);
     this.problem = problem;
+    this.isOutage = isOutage;
   }
 }
 
@@ -22,22 +26,20 @@ export const postJson = (path, body, signal) =>
 
 /** @param {string} path @param {RequestInit} init */
 async function ask(path, init) {
-  /** @type {Response} */
-  let response;
   try {
-    response = await fetch(path, init);
+    const response = await fetch(path, init);
+    const answer = await response.json();
+    if (response.ok) return answer;
+    throw new Refusal(answer, response.status >= 500);
   } catch (error) {
-    if (init.signal?.aborted) throw error;
-    throw new Refusal({
+    if (init.signal?.aborted || error instanceof Refusal) throw error;
+    const problem = {
       code: "DISCONNECTED",
       message: "the dashboard does not answer",
       hint: "is the lab still running?",
-    });
+    };
+    throw new Refusal(problem, true);
   }
-  const isJson = response.headers.get("content-type")?.startsWith("application/json");
-  if (response.ok && isJson) return response.json();
-  if (isJson) throw new Refusal(await response.json());
-  throw new Refusal({ code: `HTTP_${response.status}`, message: "the answer is not one of the dashboard" });
 }
 
 /** The problem of any failure, for showing it. @param {unknown} error @returns {{ code: string, message: string, hint?: string, position?: number }} */

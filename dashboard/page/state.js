@@ -44,7 +44,14 @@ export function holdState(initial, views) {
   let isDue = false;
   const paint = () => {
     isDue = false;
-    for (const view of views) view(state);
+    for (const view of views) {
+      try {
+        view(state);
+      } catch (error) {
+        // One region that fails must not take the others with it.
+        reportError(error);
+      }
+    }
   };
   return {
     get: () => state,

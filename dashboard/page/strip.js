@@ -136,7 +136,7 @@ export function drawCursor(canvas, versions, frame, version, colours) {
   pen.textAlign = "left";
   if (x > PAD + 14) pen.fillText(String(frame.min), 4, height);
   pen.textAlign = "right";
-  if (x < width - PAD - 14) pen.fillText(String(frame.max), width - 4, height);
+  if (x < width - PAD - 14 && frame.max > frame.min) pen.fillText(String(frame.max), width - 4, height);
   pen.fillStyle = colours.cursor;
   pen.font = "600 12px system-ui, sans-serif";
   pen.textBaseline = "top";

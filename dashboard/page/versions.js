@@ -1,11 +1,12 @@
 /** Rows, schema and files of the version that is looked at: asked for once it stays in view, kept, and fetched ahead. */
 
-import { getJson, problemOf } from "./api.js";
+import { getJson, problemOf, Refusal } from "./api.js";
 
 const PREVIEW_ROWS = 100;
 const KEPT = 64;
 /** A finger that moves over fifty versions asks for one. */
 const REST_MS = 80;
+const RETRY_MS = 3_000;
 
 /**
  * @typedef {import("./state.js").Detail} Detail
@@ -43,10 +44,17 @@ export function versionKeeper(onChange) {
   const fetchNow = async (point, ahead, signal) => {
     try {
       change({ detail: await load(point, signal), isLoading: false, problem: null });
-      for (const next of ahead) if (!kept.has(keyOf(next))) await load(next, signal);
     } catch (error) {
       if (signal.aborted || wanted !== keyOf(point)) return;
-      if (shown.isLoading) change({ isLoading: false, problem: problemOf(error) });
+      change({ isLoading: false, problem: problemOf(error) });
+      if (error instanceof Refusal && error.isOutage)
+        timer = window.setTimeout(() => void fetchNow(point, ahead, signal), RETRY_MS);
+      return;
+    }
+    for (const next of ahead) {
+      if (signal.aborted) return;
+      // What cannot be fetched ahead is asked for again when it is wanted, and told of then.
+      if (!kept.has(keyOf(next))) await load(next, signal).catch(() => undefined);
     }
   };
 

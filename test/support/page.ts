@@ -41,7 +41,7 @@ export async function openPage(browser: Browser, address: string, options: PageO
     // A refused policy is told on the console; a lost connection is, too, and tests cut connections on purpose.
     if (message.type() === "error" && !message.text().includes("net::ERR")) complaints.push(message.text());
   });
-  await page.goto(address);
+  await despiteNetworkChange(() => page.goto(address));
   /** `complaints`: errors of scripts and of the content policy so far. */
   const opened = { page, complaints, close: () => context.close() };
   return Object.assign(opened, looks(page), steps(page));
@@ -76,9 +76,22 @@ function looks(page: Page) {
   };
 }
 
+/** Chromium breaks off what it loads when an interface of the machine comes or goes, as with each container. */
+async function despiteNetworkChange(load: () => Promise<unknown>): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      await load();
+      return;
+    } catch (error) {
+      if (tries === 5 || !String(error).includes("ERR_NETWORK_CHANGED")) throw error;
+    }
+  }
+}
+
 function steps(page: Page) {
   const slider = page.locator("#scrubber");
   return {
+    reload: () => despiteNetworkChange(() => page.reload()),
     /** Waits until version and rows on the page agree with `is`. */
     async showsVersion(is: (version: number) => boolean, deadlineMs = 15_000) {
       const { version, versionOfRows } = looks(page);
