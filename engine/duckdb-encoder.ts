@@ -5,11 +5,12 @@ import { join } from "node:path";
 import { LabError } from "../core/errors.ts";
 import type { StructField, StructType } from "../delta/types.ts";
 import type { Encoded, EncodePlan, Encoder } from "./encoder.ts";
-import { type Engine, openEngine, quoteName } from "./instance.ts";
+import { openEngine, quoteName } from "./instance.ts";
 import { createJsonSource, type Source } from "./json-source.ts";
 import { KAFKA_FIELD, loadOrigins, type Origins } from "./kafka-column.ts";
 import { createRawBatch, type RawBatch } from "./raw-batch.ts";
 import { writeRowFiles } from "./row-files.ts";
+import { sqlType } from "./sql-types.ts";
 import { readText, TEXT_SCHEMA } from "./text-source.ts";
 import {
   applyTransform,
@@ -70,13 +71,14 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
     for (let i = 0; i < batch.length; i++) counts.set(batch.partition(i), { rows: 0, skipped: 0 });
     const encoded: Encoded = { files: [], bad: source.bad, counts, evolvedSchema: undefined };
     let schema = plan.schema;
+    let rows = { rows: "rows", keys: "rows" };
     if (plan.transform === undefined) schema = source.schema;
     else if (source.schema !== plan.input) encoded.evolvedInput = source.schema;
 
     if (source.places.length > 0) {
       const origins = await loadOrigins(engine, batch, source.places, { withValues: plan.format === "text" });
       if (plan.transform === undefined) {
-        await makeRows(engine, source, origins, plan, signal);
+        rows = rowsOfMessages(source, origins, plan);
         for (const place of source.places) counts.get(batch.partition(place))!.rows++;
       } else {
         const columns = source.schema.fields.map((field) => ({ field, sql: source.column(field) }));
@@ -95,14 +97,18 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
         }
       }
       const { partitionColumns } = plan;
-      encoded.files = await writeRowFiles({
-        engine,
-        from: "rows",
-        schema,
-        partitionColumns,
-        stagingDir,
-        signal,
-      });
+      const expected = [...counts.values()].reduce((sum, count) => sum + count.rows, 0);
+      if (expected > 0)
+        encoded.files = await writeRowFiles({
+          engine,
+          ...rows,
+          schema,
+          partitionColumns,
+          stagingDir,
+          signal,
+        });
+      const written = encoded.files.reduce((sum, file) => sum + file.rows, 0);
+      if (written !== expected) throw new LabError("INTERNAL", `${expected} rows became ${written} in files`);
     }
     if (schema !== plan.schema) encoded.evolvedSchema = schema;
     return encoded;
@@ -156,29 +162,24 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
   };
 }
 
-/** Makes the table `rows` of messages as they are, in the types of the source's schema. INTERNAL if any got lost on the way. */
-async function makeRows(
-  engine: Engine,
-  source: Source,
-  origins: Origins,
-  plan: EncodePlan,
-  signal: AbortSignal,
-): Promise<void> {
-  const columns = source.schema.fields
-    .filter((field) => field.type !== "void")
-    .map((field) => {
-      const isKafka = field.name === KAFKA_FIELD.name && plan.metadata;
-      return `${isKafka ? origins.kafka : columnOf(field)} AS ${quoteName(field.name)}`;
-    });
-  function columnOf(field: StructField): string {
-    const column = source.column(field);
+/**
+ * Messages as they are, in the types of the source's schema, straight from the feed: a table in between would cost a third more. For the
+ * partition values the feed is not read where no message gives any.
+ */
+function rowsOfMessages(source: Source, origins: Origins, plan: EncodePlan): { rows: string; keys: string } {
+  const fields = source.schema.fields.filter((field) => field.type !== "void");
+  const keyFields = fields.filter((field) => plan.partitionColumns.includes(field.name));
+  const unheld = new Set(keyFields.filter((field) => !source.mayHave(field)));
+  const select = (some: readonly StructField[], from: string) =>
+    `(SELECT ${some.map((field) => `${sqlOf(field)} AS ${quoteName(field.name)}`).join(", ")} FROM ${from})`;
+
+  function sqlOf(field: StructField): string {
+    if (field.name === KAFKA_FIELD.name && plan.metadata) return origins.kafka;
+    const column = unheld.has(field) ? `NULL::${sqlType(field.type)}` : source.column(field);
     if (!plan.deriveDate || field.name !== "date" || field.type !== "string") return column;
     return `coalesce(${column}, strftime(${origins.timestamp}, '%Y-%m-%d'))`;
   }
-  await engine.run(`CREATE OR REPLACE TEMP TABLE rows AS SELECT ${columns.join(", ")} FROM ${source.from}`, {
-    signal,
-  });
-  const [made] = await engine.rows("SELECT count(*) AS count FROM rows", { signal });
-  if (Number(made!.count) !== source.places.length)
-    throw new LabError("INTERNAL", `${source.places.length} messages became ${made!.count} rows`);
+
+  const keys = select(keyFields, unheld.size === keyFields.length ? "origins AS origin" : source.from);
+  return { rows: select(fields, source.from), keys };
 }

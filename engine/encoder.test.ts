@@ -183,6 +183,25 @@ test("fields that no column can be, and _kafka, are letters that say so; ignorin
   assert.deepEqual(await codes("ignore"), reserved);
 });
 
+test("a name spelled with escapes is the same name", async (t) => {
+  const bench = await openWorkbench(t);
+  for (const onUnknownField of ["add", "ignore", "deadletter"] as const) {
+    const batch = batchOf([
+      '{"\\u0069d":5}',
+      '{"\\u0069d":"x"}',
+      '{"i\\u0064":1,"id":2}',
+      '{"p":"a","\\u0070":"b"}',
+    ]);
+    const plan = planFor(struct({ id: "long", p: "string" }), { onUnknownField, partitionColumns: ["p"] });
+    const { encoded, rows } = await bench.encode(batch, plan);
+    assert.deepEqual([String(rows.get(0)!.id), String(rows.get(2)!.id), rows.get(3)!.p], ["5", "2", "b"]);
+    assert.deepEqual(
+      encoded.bad.map(({ index, code }) => [index, code]),
+      [[1, "WRONG_TYPE"]],
+    );
+  }
+});
+
 test("ignored fields may hold anything that is JSON, and nothing else", async (t) => {
   const bench = await openWorkbench(t);
   const values = [

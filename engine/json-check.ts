@@ -73,12 +73,15 @@ type Field = {
  */
 export function compileJsonCheck(schema: StructType, options: { ignoreUnknown: boolean }): JsonCheck {
   const root = structNode(schema);
-  const reserved = Buffer.from("_kafka");
+  const reserved = Buffer.from('"_kafka"');
   let bytes: Uint8Array = new Uint8Array();
   let end = 0;
   let at = 0;
   let objects = 0;
+  let escapes = 0;
   let hasNewline = false;
+  /** Of the date read last. */
+  let year = 0;
 
   function skipSpace(): void {
     while (at < end) {
@@ -162,6 +165,7 @@ export function compileJsonCheck(schema: StructType, options: { ignoreUnknown: b
 
   /** Moves to the last byte of an escape. */
   function escapeSequence(): boolean {
+    escapes++;
     const kind = bytes[++at]!;
     if (kind !== 117) return SIMPLE_ESCAPES.has(kind);
     const unit = hex4();
@@ -246,7 +250,7 @@ export function compileJsonCheck(schema: StructType, options: { ignoreUnknown: b
   function date(skip: number): boolean {
     at += skip;
     const century = twoDigits();
-    const year = century < 0 ? -1 : century * 100 + twoDigits();
+    year = century < 0 ? -1 : century * 100 + twoDigits();
     if (year < 1 || bytes[at++] !== 45) return false;
     const month = twoDigits();
     if (month < 1 || month > 12 || bytes[at++] !== 45) return false;
@@ -267,10 +271,11 @@ export function compileJsonCheck(schema: StructType, options: { ignoreUnknown: b
     return fraction() && at - point <= 7;
   }
 
-  /** Z or +HH:MM. */
+  /** Z or +HH:MM; that only where it cannot lead out of the years 1 to 9999. */
   function zone(): boolean {
     const sign = bytes[at++];
     if (sign === 90) return true;
+    if (year === 1 || year === 9999) return false;
     if (sign !== 43 && sign !== 45) return false;
     const hours = twoDigits();
     if (hours < 0 || hours > 14 || bytes[at++] !== 58) return false;
@@ -293,7 +298,9 @@ export function compileJsonCheck(schema: StructType, options: { ignoreUnknown: b
       const field = key(node, last);
       if (field === null) {
         if (!options.ignoreUnknown || (node === root && isReserved())) return false;
-        if (!text() || !eat(58) || !anything(0)) return false;
+        // With escapes it may be the name of a column after all.
+        const before = escapes;
+        if (!text() || escapes > before || !eat(58) || !anything(0)) return false;
         continue;
       }
       if (field.metIn === id) return false;
@@ -333,15 +340,9 @@ export function compileJsonCheck(schema: StructType, options: { ignoreUnknown: b
     return true;
   }
 
-  /** A key that is `_kafka`, or may be it behind escapes. */
   function isReserved(): boolean {
-    let i = 0;
-    for (; i < reserved.length; i++) {
-      const byte = bytes[at + 1 + i]!;
-      if (byte === 92) return true;
-      if (byte !== reserved[i]) return false;
-    }
-    return bytes[at + 1 + i] === 34 || bytes[at + 1 + i] === 92;
+    for (let i = 0; i < reserved.length; i++) if (bytes[at + i] !== reserved[i]) return false;
+    return true;
   }
 
   function array(node: Node): boolean {

@@ -40,6 +40,8 @@ export type Feed = {
   /** Indexes of the batch, one a line of the file. */
   places: Uint32Array;
   bad: BadRecord[];
+  /** Some lines are not as they came. */
+  isRewritten: boolean;
   /** Bytes. */
   longestLine: number;
 };
@@ -59,6 +61,7 @@ export async function writeFeed(options: {
   const bad: BadRecord[] = [];
   let lines = 0;
   let longestLine = 0;
+  let isRewritten = false;
   let pieces: Uint8Array[] = [];
   const handle = await open(options.file, "w");
   try {
@@ -81,6 +84,7 @@ export async function writeFeed(options: {
         } else {
           const line = Buffer.from(`${fitted.json}\n`);
           longestLine = Math.max(longestLine, line.length);
+          isRewritten = true;
           places[lines++] = i;
           pieces.push(line);
         }
@@ -96,7 +100,7 @@ export async function writeFeed(options: {
   } finally {
     await handle.close();
   }
-  return { places: places.subarray(0, lines), bad, longestLine };
+  return { places: places.subarray(0, lines), bad, isRewritten, longestLine };
 }
 
 /** Space between tokens stays space; in a string these bytes cannot stand. */

@@ -25,6 +25,8 @@ export type Source = {
   from: string;
   /** A column of the schema as SQL over `from`. */
   column(field: StructField): string;
+  /** False: surely no message of the batch has it. */
+  mayHave(field: StructField): boolean;
 };
 
 export type JsonSource = {
@@ -81,6 +83,8 @@ export function createJsonSource(file: string): JsonSource {
         bad: feed.bad,
         from: `${readFeed(file, ofMessages, feed.longestLine)} AS message POSITIONAL JOIN origins AS origin`,
         column: (field) => fromRead(field.type, `message.${quoteName(field.name)}`),
+        // A name spelled with escapes is never plain sight: such messages are rewritten.
+        mayHave: ({ name }) => feed.isRewritten || bytesOf(batch).includes(JSON.stringify(name)),
       };
     },
     async infer(batch, signal) {
@@ -94,6 +98,10 @@ export function createJsonSource(file: string): JsonSource {
       return inferStruct(seen);
     },
   };
+}
+
+function bytesOf({ values }: RawBatch): Buffer {
+  return Buffer.from(values.buffer, values.byteOffset, values.length);
 }
 
 /** The schema with the fields that messages hold and it lacks; only of messages that are rows otherwise. The same object where nothing is new. */

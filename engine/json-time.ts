@@ -25,6 +25,10 @@ export function isoTimestamp(text: string, options: { zone: boolean }): IsoTime 
   if (fraction.length > MICROS_DIGITS) return fault("is finer than microseconds");
   const zone = sign === undefined ? "Z" : `${sign}${zoneHours}:${zoneMinutes}`;
   const clock = `${hour}:${minute}:${second}${fraction === "" ? "" : `.${fraction}`}`;
+  if (sign !== undefined && /^(0001|9999)/.test(day!)) {
+    const year = new Date(`${day}T${hour}:${minute}:00${zone}`).getUTCFullYear();
+    if (year < 1 || year > 9999) return fault("is outside of the years 1 to 9999 in UTC");
+  }
   return { kind: "time", text: `${day}T${clock}${options.zone ? zone : ""}` };
 }
 

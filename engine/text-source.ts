@@ -32,6 +32,7 @@ export function readText(batch: RawBatch, schema: StructType): Source {
     bad,
     from: "origins AS origin",
     column: ({ name }) => (name === "key" || name === "value" ? `decode(origin."${name}")` : "NULL"),
+    mayHave: ({ name }) => name === "key" || name === "value",
   };
 }
 
