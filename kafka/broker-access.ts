@@ -2,11 +2,12 @@
  * Metadata, offsets and single fetches straight from the brokers, through the client's inner cluster object.
  *
  * The public admin cannot read a record, keeps partition counts for ever, and fails for every topic once one it was asked about is
- * deleted. The inner object is private to kafkajs, so its version is pinned and its shape is asserted here and nowhere else.
+ * deleted.
  */
 
 import Batch from "kafkajs/src/consumer/batch.js";
 import { LabError } from "../core/errors.ts";
+import { type Cluster, createCluster } from "./cluster.ts";
 import { newClient } from "./connection.ts";
 import { classify } from "./failures.ts";
 import type { RawBatch } from "./fetched.ts";
@@ -38,23 +39,6 @@ export const EARLIEST = -2;
 const READ_COMMITTED = 1;
 const SCAN_BYTES = 1 << 20;
 const SCAN_WAIT_MS = 20;
-
-type PartitionOffset = { partition: number; offset: string };
-type Broker = {
-  metadata(topics: string[]): Promise<Metadata>;
-  listOffsets(request: unknown): Promise<{ responses: { partitions: PartitionOffset[] }[] }>;
-  fetch(request: unknown): Promise<{ responses: { partitions: Record<string, unknown>[] }[] }>;
-};
-type Metadata = {
-  topicMetadata: { topic: string; partitionMetadata: { partitionId: number; leader: number }[] }[];
-};
-type Cluster = {
-  connect(): Promise<void>;
-  disconnect(): Promise<void>;
-  refreshMetadata(): Promise<void>;
-  findBroker(node: { nodeId: number }): Promise<Broker>;
-  brokerPool: { findConnectedBroker(): Promise<Broker> };
-};
 
 /** Connects at the first call, and anew after an outage. Every call rejects with a LabError. */
 export function openBrokerAccess(options: KafkaOptions): BrokerAccess {
@@ -108,8 +92,8 @@ export function openBrokerAccess(options: KafkaOptions): BrokerAccess {
       if (data === undefined) return null;
       return {
         batch: new Batch(topic, fetchOffset, data),
-        isFilled: (data.messages as unknown[]).length > 0,
-        lastStableOffset: BigInt(data.lastStableOffset as string),
+        isFilled: data.messages.length > 0,
+        lastStableOffset: BigInt(data.lastStableOffset),
       };
     });
 
@@ -155,14 +139,7 @@ export function openBrokerAccess(options: KafkaOptions): BrokerAccess {
 }
 
 async function connectCluster(options: KafkaOptions): Promise<Cluster> {
-  const client = newClient(options) as unknown as Record<symbol, unknown>;
-  const factory = Object.getOwnPropertySymbols(client).find(
-    (symbol) => symbol.description === "private:Kafka:createCluster",
-  );
-  if (factory === undefined)
-    throw new LabError("INTERNAL", "this version of kafkajs has no inner cluster to be asked");
-  const create = client[factory] as (settings: object) => Cluster;
-  const cluster = create({ allowAutoTopicCreation: false, isolationLevel: READ_COMMITTED });
+  const cluster = createCluster(newClient(options));
   try {
     await cluster.connect();
     // Without a target topic this asks for all: it is what makes the brokers known.

@@ -2,6 +2,7 @@
 
 import kafkajs, { type KafkaConfig, type LogEntry, type Kafka as Vendor } from "kafkajs";
 import type { Log } from "../core/log.ts";
+import { readCommittedOnly } from "./cluster.ts";
 import { registerCodecs } from "./codecs.ts";
 import type { KafkaOptions } from "./ports.ts";
 
@@ -27,7 +28,9 @@ export function newClient(options: KafkaOptions, onLine: OnLine = () => {}): Ven
       forward(options.log, entry, message, fields);
     },
   };
-  return new kafkajs.Kafka(config);
+  const client = new kafkajs.Kafka(config);
+  readCommittedOnly(client);
+  return client;
 }
 
 /** The client calls an error what it then retries with success, so each line goes one level lower. */

@@ -358,6 +358,26 @@ export function kafkaSuite(name: string, openBench: (t: TestContext) => Promise<
   );
 
   check(
+    "transactions that overlap are told apart: what is aborted is never seen",
+    async (t, bench, admin) => {
+      const topic = await newTopic(admin, 1);
+      const abortFirst = await bench.openTransaction(topic, 0, ["a1", "a2"]);
+      const abortSecond = await bench.openTransaction(topic, 0, ["b1"]);
+      await bench.transaction(topic, 0, ["c1"], "commit");
+      const abortThird = await bench.openTransaction(topic, 0, ["d1"]);
+      await abortSecond();
+      await bench.transaction(topic, 0, ["c2"], "commit");
+      await abortThird();
+      await abortFirst();
+      const reader = openReader(t, bench.kafka, { topic, group: topic });
+      await reader.untilPosition(0, 11n);
+      assert.deepEqual(reader.values(0), ["c1", "c2"]);
+      const found = await admin.recordAt({ topic, partition: 0, nextOffset: 1n }, never);
+      assert.equal(found?.value?.toString(), "c1");
+    },
+  );
+
+  check(
     "the end that can be read is before an open transaction, and moves when it ends",
     async (t, bench, admin) => {
       const topic = await newTopic(admin, 1);
