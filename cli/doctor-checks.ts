@@ -3,9 +3,8 @@
 import { randomUUID } from "node:crypto";
 import { readFile, rm, stat } from "node:fs/promises";
 import { freemem } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { asLabError } from "../core/errors.ts";
-import { bytes } from "../core/setting-kinds.ts";
 import { openStore } from "../delta/store/open.ts";
 import type { Store } from "../delta/store/store.ts";
 import { dockerAnswers } from "../services/docker.ts";
@@ -96,7 +95,7 @@ export async function checkBroker(
 
 export async function checkMemory(): Promise<Check> {
   const available = (await availableMemory()) ?? freemem();
-  const text = `${bytes.show(Math.floor(available / 1024 ** 2) * 1024 ** 2)} available`;
+  const text = `${(available / GIB).toFixed(1)}GiB available`;
   if (available >= 2 * GIB) return ok("memory", text);
   return warning("memory", text, "close something: the whole lab takes up to 2 GiB");
 }
@@ -126,9 +125,11 @@ export async function checkPort(
 /** The store answers, lets one of many win a name, and its clock agrees with ours. */
 export async function checkStore(uri: string, env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<Check[]> {
   let store: Store | null = null;
+  let missing: string | null = null;
   const folder = `_lab_probe_${randomUUID()}`;
   try {
     store = await openStore(uri, { signal, env });
+    missing = await firstMissing(store.localPath?.(folder));
     const body = Buffer.from("lab doctor");
     const path = `${folder}/race`;
     const race = Array.from({ length: RACERS }, () => (store as Store).putIfAbsent(path, body, signal));
@@ -157,10 +158,23 @@ export async function checkStore(uri: string, env: NodeJS.ProcessEnv, signal: Ab
     const problem = asLabError(error);
     return [failed("store", `${uri}: ${problem.message} (${problem.code})`, problem.hint ?? "check --store")];
   } finally {
-    const local = store?.localPath?.(folder);
-    if (local !== undefined) await rm(local, { recursive: true, force: true });
+    if (missing !== null) await rm(missing, { recursive: true, force: true });
     await store?.close();
   }
+}
+
+/** The outermost folder of a local path that does not exist yet: what the check makes, it takes away. */
+async function firstMissing(path: string | undefined): Promise<string | null> {
+  let missing: string | null = null;
+  for (let at = path; at !== undefined; at = dirname(at)) {
+    const isMissing = await stat(at).then(
+      () => false,
+      (error: NodeJS.ErrnoException) => error.code === "ENOENT",
+    );
+    if (!isMissing) break;
+    missing = at;
+  }
+  return missing;
 }
 
 async function clockSkew(store: Store, folder: string, signal: AbortSignal): Promise<number> {

@@ -5,7 +5,7 @@ import { basename, resolve } from "node:path";
 import { asLabError, LabError } from "../core/errors.ts";
 import { StopRequested, watchLifecycle } from "../core/lifecycle.ts";
 import { createLog } from "../core/log.ts";
-import { readSettings } from "../core/settings.ts";
+import { readSettings, SETTINGS } from "../core/settings.ts";
 import { writeRunFile } from "../services/run-file.ts";
 import { parseArguments, settingsOf, unknownCommand } from "./arguments.ts";
 import { COMMON, type Command, type Context } from "./command.ts";
@@ -66,7 +66,8 @@ async function runCommand(
   const common = readSettings(COMMON, { flags: parsed.flags, env });
   const lab = await readLabYaml(common.config);
   const values = readSettings(settingsOf(command), { flags: parsed.flags, env, file: labText(lab) });
-  await useRunningS3(values, env);
+  const { data } = readSettings({ data: SETTINGS.data }, { flags: parsed.flags, env });
+  await useRunningS3([values.store, values.table, values.tables, parsed.args], data, env);
   const log = createLog(command.name, { level: common.verbose ? "debug" : "info" });
   const lifecycle = command.stops === "gracefully" ? watchLifecycle() : null;
   const signal = lifecycle?.signal ?? new AbortController().signal;

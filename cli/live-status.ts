@@ -31,7 +31,9 @@ export async function showStatus(
   let plainDueMs = startedMs + PLAIN_MS;
   try {
     while (!until.aborted) {
-      const parts: Part[] = options.isServicesOnly ? [] : await readParts(data, { signal: until });
+      const parts: Part[] = options.isServicesOnly
+        ? []
+        : await readParts(data, { signal: until, timeoutMs: 3000 });
       const supervised = supervisor.parts();
       for (const line of statusChanges(before, supervised)) {
         frame?.clear();

@@ -8,17 +8,17 @@ import { lockOwner } from "../services/folder-lock.ts";
 export const S3_FOLDER = "s3";
 
 /**
- * Where the store is on S3 and nothing says which server, the keys and address of the lab that runs on the data folder are put into
- * `env`, where the SDK looks for them.
+ * Where one of `places` is on S3 and nothing says which server, the keys and address of the lab that runs on the data folder are put
+ * into `env`, where the SDK looks for them.
  */
 export async function useRunningS3(
-  values: Readonly<Record<string, unknown>>,
+  places: readonly unknown[],
+  data: string,
   env: NodeJS.ProcessEnv,
 ): Promise<void> {
-  const uris = [values.store, values.table].flat().map(String);
-  if (env.AWS_ENDPOINT_URL || typeof values.data !== "string") return;
-  if (!uris.some((uri) => /^(\w+=)?s3:\/\//i.test(uri))) return;
-  if ((await lockOwner(values.data)) === null) return;
-  const text = await readFile(join(values.data, S3_FOLDER, "s3.env"), "utf8").catch(() => "");
+  if (env.AWS_ENDPOINT_URL) return;
+  if (!places.flat(2).some((place) => /^s3:\/\//i.test(String(place)))) return;
+  if ((await lockOwner(data)) === null) return;
+  const text = await readFile(join(data, S3_FOLDER, "s3.env"), "utf8").catch(() => "");
   Object.assign(env, parseEnv(text));
 }

@@ -162,14 +162,15 @@ function columnWidths(lines: readonly StatusLine[]): Map<string, number> {
   return widths;
 }
 
-/** A link that is cut is none: the token is left out where it does not fit. */
+/** A link that is cut is none: what does not fit is left out, first the token, then all but the link. */
 function titleLine({ address, upMs }: StatusView, columns: number): string {
-  const line = (link: string) =>
-    ["Delta Stream Lab", link, upMs === null ? "" : `up ${age(upMs)}`]
-      .filter((part) => part !== "")
-      .join("   ");
-  const whole = line(address ?? "");
-  return whole.length < columns ? whole : fitTo(line((address ?? "").replace(/\/?\?.*$/, "")), columns);
+  const link = (address ?? "").replace(/\/?\?.*$/, "");
+  const up = upMs === null ? "" : `up ${age(upMs)}`;
+  const name = "Delta Stream Lab";
+  const lines = [[name, address ?? "", up], [name, link, up], [name, link], [link || name]].map((parts) =>
+    parts.filter((part) => part !== "").join("   "),
+  );
+  return lines.find((line) => line.length < columns) ?? fitTo(link, columns);
 }
 
 function fitTo(line: string, columns: number): string {

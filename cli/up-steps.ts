@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { isLabError, LabError } from "../core/errors.ts";
+import type { S3Settings } from "../delta/store/s3-settings.ts";
 import type { Store } from "../delta/store/store.ts";
 import { tableNameOf } from "../ingest/identity.ts";
 import type { LabStream } from "./lab-yaml.ts";
@@ -29,10 +30,9 @@ export async function createTopics(
 }
 
 /** Makes the bucket of a server that was started here. */
-export async function makeBucket(bucket: string, env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<void> {
+export async function makeBucket(bucket: string, s3: S3Settings, signal: AbortSignal): Promise<void> {
   const { ensureBucket } = await import("../delta/store/s3.ts");
-  const { s3Settings } = await import("../delta/store/s3-settings.ts");
-  await ensureBucket(bucket, s3Settings({}, env), signal);
+  await ensureBucket(bucket, s3, signal);
 }
 
 /**
@@ -42,14 +42,14 @@ export async function makeBucket(bucket: string, env: NodeJS.ProcessEnv, signal:
 export async function tableVersions(
   streams: readonly LabStream[],
   store: string,
-  env: NodeJS.ProcessEnv,
+  s3: S3Settings,
 ): Promise<() => Promise<string[]>> {
   const { openStore } = await import("../delta/store/open.ts");
   const { openTable } = await import("../delta/open.ts");
   const names = streams.map(({ topic, table }) => table ?? tableNameOf(topic));
   const neverAborted = new AbortController().signal;
   const opened = await Promise.all(
-    names.map((name) => openStore(tableUriOf(name, store), { signal: neverAborted, env })),
+    names.map((name) => openStore(tableUriOf(name, store), { signal: neverAborted, s3 })),
   );
   return async () => {
     const signal = AbortSignal.timeout(5000);

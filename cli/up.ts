@@ -6,6 +6,7 @@ import { destination } from "pino";
 import { createLog, type Log } from "../core/log.ts";
 import { choice, duration, list, named, port } from "../core/setting-kinds.ts";
 import { SETTINGS, setting, type Values } from "../core/settings.ts";
+import type { S3Settings } from "../delta/store/s3-settings.ts";
 import { childPart } from "../services/child.ts";
 import { lockFolder } from "../services/folder-lock.ts";
 import { requireFreePort } from "../services/ports.ts";
@@ -122,7 +123,7 @@ async function runLab(
   signal.addEventListener("abort", giveUp, { once: true });
   try {
     const started = await startParts(context, values, plan, { supervisor, log });
-    const readVersions = await tableVersions(lab.streams, values.store, started.env);
+    const readVersions = await tableVersions(lab.streams, values.store, started.s3);
     signal.removeEventListener("abort", giveUp);
     const limit = values.for === undefined ? [] : [AbortSignal.timeout(values.for)];
     const until = AbortSignal.any([signal, ...limit]);
@@ -150,13 +151,13 @@ async function runLab(
   }
 }
 
-/** Starts everything in order and prints one line a part. Returns the dashboard's link and what a process needs to reach the store. */
+/** Starts everything in order and prints one line a part. Returns the dashboard's link and how to reach the store. */
 async function startParts(
   context: Context,
   values: Values<typeof settings>,
   plan: UpPlan,
   { supervisor, log }: { supervisor: Supervisor; log: Log },
-): Promise<{ address: string | null; env: NodeJS.ProcessEnv }> {
+): Promise<{ address: string | null; s3: S3Settings }> {
   const { screen, signal } = context;
   const say = (name: string, address: string, more = "") =>
     screen.out(
@@ -164,7 +165,8 @@ async function startParts(
     );
   const shared = { data: values.data, connectTimeoutMs: values.connectTimeout, log };
   let brokers: string[] = [];
-  let env: NodeJS.ProcessEnv = { ...context.env };
+  let env: Readonly<Record<string, string>> = {};
+  let s3: S3Settings = {};
   if (plan.kafka) {
     if (screen.isNoteLive) screen.note("starting Kafka ...");
     const kafka = kafkaPart({ ...shared, choice: values.kafka, port: values.kafkaPort ?? null });
@@ -175,11 +177,13 @@ async function startParts(
     say("kafka", brokers.join(","), how);
   }
   if (plan.s3) {
-    const s3 = s3Part({ ...shared, endpoint: values.s3Endpoint, port: values.s3Port ?? null });
-    await supervisor.start(s3.part);
-    const service = s3.service();
-    env = { ...env, ...service.env };
-    if (service.keysFile !== null && plan.bucket !== null) await makeBucket(plan.bucket, env, signal);
+    const server = s3Part({ ...shared, endpoint: values.s3Endpoint, port: values.s3Port ?? null });
+    await supervisor.start(server.part);
+    const service = server.service();
+    const { endpoint, region, accessKeyId, secretAccessKey } = service;
+    env = service.env;
+    s3 = { endpoint, region, ...(accessKeyId && secretAccessKey ? { accessKeyId, secretAccessKey } : {}) };
+    if (service.keysFile !== null && plan.bucket !== null) await makeBucket(plan.bucket, s3, signal);
     say("s3", service.endpoint);
     if (service.keysFile !== null) say("s3-keys", service.keysFile);
   }
@@ -191,7 +195,7 @@ async function startParts(
     const isProducer = kind === "produce";
     const running = await supervisor.start(
       childPart({
-        ...{ name, kind, dataDir: values.data, env: env as Record<string, string>, finite: isProducer },
+        ...{ name, kind, dataDir: values.data, env, finite: isProducer },
         command: process.execPath,
         args: [labProgram(), kind, ...args, "--kafka", brokers.join(",")],
       }),
@@ -199,7 +203,7 @@ async function startParts(
     if (kind === "dashboard") address = running.address;
     say(name, running.address ?? `pid ${running.pid}`);
   }
-  return { address, env };
+  return { address, s3 };
 }
 
 /** `readVersions` is null where services ran alone. */

@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { writeRunFile } from "../services/run-file.ts";
+import {
+  checkBroker,
+  checkLeftovers,
+  checkMemory,
+  checkNode,
+  checkPort,
+  checkStore,
+} from "./doctor-checks.ts";
+
+const signal = new AbortController().signal;
+
+async function folder(t: TestContext): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), "doctor-"));
+  t.after(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
+
+test("an old Node fails with the fix", () => {
+  assert.equal(checkNode("20.19.0").verdict, "ok");
+  assert.equal(checkNode("24.0.0").verdict, "ok");
+  assert.equal(checkNode("20.18.3").verdict, "failed");
+  assert.match(checkNode("18.20.0").fix ?? "", /20\.19/);
+});
+
+test("a taken port fails where it is needed, and is a note where another will do", async (t) => {
+  const dataDir = await folder(t);
+  const server = createServer().listen(0, "127.0.0.1");
+  t.after(() => server.close());
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  const needed = await checkPort(port, { name: "dashboard", needed: true, flag: "--port", dataDir });
+  assert.equal(needed.verdict, "failed");
+  assert.ok(needed.detail.includes(`pid ${process.pid}`));
+  assert.ok(needed.fix?.includes("--port"));
+  assert.equal((await checkPort(port, { name: "broker", needed: false, flag: "", dataDir })).verdict, "note");
+
+  const startedAt = new Date().toISOString();
+  const file = { name: "dashboard", kind: "dashboard", pid: process.pid, opsPort: null, startedAt };
+  await writeRunFile(join(dataDir, "run", "dashboard.json"), file);
+  assert.equal(
+    (await checkPort(port, { name: "dashboard", needed: true, flag: "--port", dataDir })).verdict,
+    "ok",
+  );
+});
+
+test("a store is raced, timed, and left as it was", async (t) => {
+  const store = await folder(t);
+  const checks = await checkStore(store, {}, signal);
+  assert.deepEqual(
+    checks.map(({ name, verdict }) => [name, verdict]),
+    [
+      ["store", "ok"],
+      ["put-if-absent", "ok"],
+      ["clock", "ok"],
+    ],
+  );
+  assert.deepEqual(await readdir(store), []);
+  const fresh = join(store, "not", "yet");
+  assert.equal((await checkStore(fresh, {}, signal))[0]?.verdict, "ok");
+  assert.equal(existsSync(join(store, "not")), false);
+});
+
+test("a store that cannot be used fails with code and fix", async (t) => {
+  const file = join(await folder(t), "file");
+  await writeFile(file, "no folder");
+  for (const uri of [file, "gs://bucket", "s3://"]) {
+    const [check] = await checkStore(uri, {}, signal);
+    assert.equal(check?.verdict, "failed");
+    assert.ok(check?.fix !== undefined && check.fix !== "");
+  }
+});
+
+test("a broker address that does not answer fails", async () => {
+  const where = { cacheDir: "/nowhere", dataDir: "/nowhere", signal };
+  const [check] = await checkBroker("127.0.0.1:1", where);
+  assert.equal(check?.verdict, "failed");
+  assert.ok(check?.fix !== undefined);
+});
+
+test("what a killed lab left is told apart from what still runs", async (t) => {
+  const dataDir = await folder(t);
+  assert.equal((await checkLeftovers(dataDir)).detail, "nothing left over");
+  await mkdir(dataDir, { recursive: true });
+  await writeFile(join(dataDir, "lab.lock"), "stale");
+  assert.equal((await checkLeftovers(dataDir)).verdict, "note");
+  const startedAt = new Date().toISOString();
+  const file = { name: "ingest", kind: "ingest", pid: process.pid, opsPort: null, startedAt };
+  await writeRunFile(join(dataDir, "run", "ingest.json"), file);
+  const orphan = await checkLeftovers(dataDir);
+  assert.equal(orphan.verdict, "warning");
+  assert.ok(orphan.detail.includes(`ingest (pid ${process.pid})`));
+});
+
+test("memory is told in words a person reads", async () => {
+  assert.match((await checkMemory()).detail, /^\d+(\.\d+)?[GM]iB available$/);
+});
