@@ -3,10 +3,11 @@
 import { access } from "node:fs/promises";
 import { LabError } from "../core/errors.ts";
 import type { Add } from "../delta/actions.ts";
+import { readDeletionVector } from "../delta/deletion-vector.ts";
 import { canonicalPath, storePath } from "../delta/path.ts";
 import type { Store } from "../delta/store/store.ts";
 import { type FileCache, missing } from "./file-cache.ts";
-import type { DataFiles } from "./scan.ts";
+import type { DataFiles, ScanFile } from "./scan.ts";
 
 /** Finds the files of `adds`. DATA_FILE_MISSING on a remote store; on a local one a missing file shows at the scan. */
 export async function locateFiles(
@@ -18,7 +19,7 @@ export async function locateFiles(
   const all = [...adds];
   if (store.localPath !== undefined) {
     const paths = all.map((add) => localPath(store, add));
-    const files = all.map((add, index) => ({ add, file: paths[index]! }));
+    const files = await scanFiles(store, all, paths, signal);
     return { files, explain: (error) => explainMissing(store, all, paths, error), close: async () => {} };
   }
   if (cache === undefined) {
@@ -32,8 +33,28 @@ export async function locateFiles(
     modificationTime,
   }));
   const lease = await cache.lease(store, remote, signal);
-  const files = all.map((add, index) => ({ add, file: lease.paths[index]! }));
-  return { files, explain: async (error) => error, close: lease.close };
+  try {
+    const files = await scanFiles(store, all, lease.paths, signal);
+    return { files, explain: async (error) => error, close: lease.close };
+  } catch (error) {
+    await lease.close();
+    throw error;
+  }
+}
+
+async function scanFiles(
+  store: Store,
+  adds: readonly Add[],
+  paths: readonly string[],
+  signal: AbortSignal,
+): Promise<ScanFile[]> {
+  const files: ScanFile[] = [];
+  for (const [index, add] of adds.entries()) {
+    const { deletionVector } = add;
+    const deleted = deletionVector && (await readDeletionVector(store, deletionVector, signal));
+    files.push({ add, file: paths[index]!, ...(deleted ? { deleted } : {}) });
+  }
+  return files;
 }
 
 function localPath(store: Store, add: Add): string {

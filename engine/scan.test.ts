@@ -30,6 +30,8 @@ async function setUp(t: TestContext) {
     await rm(folder, { recursive: true });
   });
   return {
+    engine,
+    folder,
     async write(
       name: string,
       select: string,
@@ -39,9 +41,20 @@ async function setUp(t: TestContext) {
       await engine.run(`COPY (${select}) TO '${file}' (FORMAT parquet)`);
       return { path: encodePath(name), partitionValues, size: 1, modificationTime: 0, dataChange: true };
     },
-    async read(fields: StructField[], adds: Add[], partitionColumns: string[] = [], sql = "SELECT * FROM t") {
+    async read(
+      fields: StructField[],
+      adds: Add[],
+      partitionColumns: string[] = [],
+      sql = "SELECT * FROM t",
+      mapping: "none" | "name" | "id" = "none",
+    ) {
       const data = await locateFiles(store, adds, undefined, signal);
-      await createRelation(engine, { name: "t", table: table(fields, partitionColumns), data, signal });
+      await createRelation(engine, {
+        name: "t",
+        table: table(fields, partitionColumns, mapping),
+        data,
+        signal,
+      });
       const rows: Value[][] = [];
       try {
         const result = await stream(engine, sql, signal);
@@ -62,18 +75,22 @@ function field(name: string, type: DataType): StructField {
   return { name, type, nullable: true, metadata: {} };
 }
 
-function table(fields: StructField[], partitionColumns: string[]): RelationOptions["table"] {
+function table(
+  fields: StructField[],
+  partitionColumns: string[],
+  mapping: "none" | "name" | "id",
+): RelationOptions["table"] {
   const schema = { type: "struct" as const, fields };
   return {
     schema,
     partitionColumns,
-    protocol: { minReaderVersion: 1, minWriterVersion: 2 },
+    protocol: { minReaderVersion: mapping === "none" ? 1 : 2, minWriterVersion: 5 },
     metadata: {
       id: "t",
       format: { provider: "parquet", options: {} },
       schemaString: JSON.stringify(schema),
       partitionColumns,
-      configuration: {},
+      configuration: { "delta.columnMapping.mode": mapping },
     },
   };
 }
@@ -239,13 +256,106 @@ test("a missing file is named, and so is a feature that is not read", async (t) 
   await assert.rejects(read([field("id", "integer")], [there, gone]), (error) => {
     return isLabError(error, "DATA_FILE_MISSING") && error.message.includes("gone%20one.parquet");
   });
-  const deletionVector = { storageType: "i" as const, pathOrInlineDv: "", sizeInBytes: 0, cardinality: 1n };
-  await assert.rejects(read([field("id", "integer")], [{ ...there, deletionVector }]), (error) => {
-    return isLabError(error, "UNSUPPORTED_FEATURE") && error.details.feature === "deletionVectors";
-  });
   for (const fields of [[field("id", "variant")], []]) {
     await assert.rejects(read(fields, [there]), (error) => isLabError(error, "UNSUPPORTED_FEATURE"));
   }
+});
+
+/** A field known to files by another name and by an id. */
+function mapped(name: string, type: DataType, physical: string, id: number): StructField {
+  return {
+    ...field(name, type),
+    metadata: { "delta.columnMapping.physicalName": physical, "delta.columnMapping.id": id },
+  };
+}
+
+test("columns are found by their physical names, at every level, and partition values too", async (t) => {
+  const { write, read } = await setUp(t);
+  const add = await write(
+    "a.parquet",
+    `SELECT 1 AS "col-a", {'x-1': 5, 'x-2': [{'y-1': 'q'}, NULL]} AS "col-s", NULL::STRUCT("x-1" INTEGER) AS "col-n",
+     MAP {'k': {'z-1': 7}} AS "col-m", NULL::MAP(VARCHAR, STRUCT("z-1" INTEGER)) AS "col-u", 'wrong' AS name`,
+    { "col-p": "2024-01-01" },
+  );
+  const struct = (...fields: StructField[]) => ({ type: "struct" as const, fields });
+  const map = {
+    type: "map" as const,
+    keyType: "string" as const,
+    valueType: struct(mapped("n", "integer", "z-1", 9)),
+    valueContainsNull: true,
+  };
+  const list = {
+    type: "array" as const,
+    elementType: struct(mapped("y", "string", "y-1", 8)),
+    containsNull: true,
+  };
+  const fields = [
+    mapped("name", "integer", "col-a", 1),
+    mapped(
+      "s",
+      struct(mapped("a", "integer", "x-1", 6), mapped("b", list, "x-2", 7), mapped("new", "date", "x-3", 10)),
+      "col-s",
+      2,
+    ),
+    mapped("n", struct(mapped("a", "integer", "x-1", 11)), "col-n", 3),
+    mapped("m", map, "col-m", 4),
+    mapped("u", map, "col-u", 5),
+    mapped("p", "date", "col-p", 12),
+  ];
+  const { names, types, rows } = await read(fields, [add], ["p"], "SELECT * FROM t", "name");
+  assert.deepEqual(names, ["name", "s", "n", "m", "u", "p"]);
+  assert.equal(
+    types[1],
+    'STRUCT(a INTEGER, b STRUCT(y VARCHAR)[], "new" DATE)'.replace(
+      /(\w+) (INTEGER|STRUCT|VARCHAR)/g,
+      '"$1" $2',
+    ),
+  );
+  assert.deepEqual(rows, [[1, [5, [["q"], null], null], null, [["k", [7]]], null, 19723]]);
+});
+
+test("columns are found by their ids where the table says so, and a file without ids has none of them", async (t) => {
+  const { write, read, engine, folder } = await setUp(t);
+  await engine.run(
+    `COPY (SELECT 1 AS other, 'x' AS name) TO '${folder}/ids.parquet' (FORMAT parquet, FIELD_IDS {other: 7, name: 8})`,
+  );
+  const withIds = {
+    path: "ids.parquet",
+    partitionValues: {},
+    size: 1,
+    modificationTime: 0,
+    dataChange: true,
+  };
+  const withoutIds = await write("none.parquet", "SELECT 2 AS other, 'y' AS name");
+  const fields = [mapped("name", "integer", "other", 7), mapped("renamed", "string", "name", 8)];
+  const { rows } = await read(fields, [withIds, withoutIds], [], "SELECT * FROM t", "id");
+  assert.deepEqual(rows, [
+    [1, "x"],
+    [null, null],
+  ]);
+});
+
+test("rows that a deletion vector takes out are not there", async (t) => {
+  const { write, read } = await setUp(t);
+  const plain = await write("plain.parquet", "SELECT range::INTEGER AS id FROM range(3)", { p: "a" });
+  const cut = await write("cut.parquet", "SELECT 10 + range::INTEGER AS id FROM range(7)", { p: "b" });
+  const pathOrInlineDv = "^Bg9^0rr910000000000iXQKl0rr91000935c8Xg000311onP9";
+  const deletionVector = { storageType: "i" as const, pathOrInlineDv, sizeInBytes: 40, cardinality: 4n };
+  const fields = [field("id", "integer"), field("p", "string")];
+  const sql = "SELECT * FROM t ORDER BY id";
+  const { rows } = await read(fields, [plain, { ...cut, deletionVector }], ["p"], sql);
+  assert.deepEqual(rows, [
+    [0, "a"],
+    [1, "a"],
+    [2, "a"],
+    [12, "b"],
+    [13, "b"],
+    [16, "b"],
+  ]);
+  assert.deepEqual(
+    (await read(fields, [{ ...cut, deletionVector }], ["p"], "SELECT count(*) FROM t WHERE id > 12")).rows,
+    [[2n]],
+  );
 });
 
 test("a partition value that does not fit its column is a damaged log", async (t) => {
