@@ -38,7 +38,9 @@ export function lastLines(text: string, count: number): string[] {
 
 /** Of the lines that say what went wrong the last `count`; where none does, the last lines of all. */
 export function tellingLines(text: string, count: number): string[] {
-  const lines = text.split("\n").filter((line) => /\b(ERROR|FATAL|Caused by|Exception in)\b|^\S*(Exception|Error): /.test(line));
+  const lines = text
+    .split("\n")
+    .filter((line) => /\b(ERROR|FATAL|Caused by|Exception in)\b|^\S*(Exception|Error): /.test(line));
   const known = new Set<string>();
   const fresh = lines.filter((line) => {
     const said = line.replace(/^\S+ /, "");
