@@ -9,7 +9,7 @@ const SPARE_ROWS = 12;
 const MEASURED_ROWS = 200;
 /** Widths of a character in cells, in names and in types of columns. */
 const CELL_PX = 7.7;
-const NAME_PX = 8.6;
+const NAME_PX = 9.4;
 const TYPE_PX = 6.6;
 
 /** @typedef {{ columns: readonly { name: string, type: string }[], rows: readonly (readonly unknown[])[] }} Table */

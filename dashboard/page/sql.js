@@ -6,8 +6,6 @@ import { count, many } from "./format.js";
 import { createGrid } from "./grid.js";
 import { currentVersion, view } from "./state.js";
 
-const DEADLINE_S = 10;
-
 /** @typedef {import("../tables.ts").QueryAnswer} Answer */
 
 /** `keep(sql)` puts the text into the address. @param {{ keep: (sql: string) => void }} act */
@@ -67,11 +65,7 @@ export function sqlView({ keep }) {
     const controller = new AbortController();
     running = controller;
     const startedAt = performance.now();
-    const tick = () =>
-      setText(
-        progress,
-        `Running ${((performance.now() - startedAt) / 1000).toFixed(1)} s of ${DEADLINE_S} s`,
-      );
+    const tick = () => setText(progress, `Running ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
     const timer = setInterval(tick, 200);
     setBusy(true);
     tick();
