@@ -43,10 +43,8 @@ const HEADS = [
   { name: "version", right: true },
   { name: "time" },
   { name: "operation" },
-  { name: "rows +", right: true },
-  { name: "rows -", right: true },
-  { name: "files +", right: true },
-  { name: "files -", right: true },
+  { name: "rows" },
+  { name: "files" },
   { name: "offsets" },
 ];
 
@@ -55,12 +53,18 @@ function row(entry: VersionEntry): string[] {
     count(entry.version),
     moment(entry.timestamp),
     entry.operation,
-    count(entry.rowsAdded),
-    count(entry.rowsRemoved),
-    count(entry.filesAdded),
-    count(entry.filesRemoved),
+    inAndOut(entry.rowsAdded, entry.rowsRemoved),
+    inAndOut(entry.filesAdded, entry.filesRemoved),
     entry.offsets
       .map(({ topic, partition, first, last }) => `${topic}-${partition} ${first}..${last}`)
       .join(", "),
   ];
+}
+
+/** `+55`, `+3 -2`, `-2`; nothing where nothing changed. */
+function inAndOut(added: string | number | null, removed: string | number | null): string {
+  const isSome = (value: string | number | null) => value === null || BigInt(value) !== 0n;
+  return [isSome(added) ? `+${count(added)}` : "", isSome(removed) ? `-${count(removed)}` : ""]
+    .filter((part) => part !== "")
+    .join(" ");
 }

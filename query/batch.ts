@@ -98,7 +98,6 @@ async function canonicalRows(
   snapshot: Snapshot,
   signal: AbortSignal,
 ): Promise<string[]> {
-  if (snapshot.numFiles === 0) return [];
   const source = { view: "t", table: snapshot, store, adds: snapshot.files() };
   const relations = await openRelations(query.context, [source], { signal });
   try {
