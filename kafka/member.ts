@@ -42,7 +42,7 @@ export type Member = {
 };
 
 /** Ticks of the watchdog without a heartbeat, join or fetch before a member counts as dead. In session timeouts. */
-const SILENT_SESSIONS = 4;
+const SILENT_SESSIONS = 3;
 /** Partitions of one fetch that are handed over at a time: more than one fetch ever brings. */
 const CONCURRENCY = 256;
 /** kafkajs 2.2.4 says it in the log alone that it moved a position (consumerGroup.js, recoverFromOffsetOutOfRange). */

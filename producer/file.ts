@@ -1,7 +1,8 @@
 /** Messages from files and standard input: NDJSON as it stands, CSV as one JSON object a row. */
 
 import { createReadStream } from "node:fs";
-import { access, constants, stat } from "node:fs/promises";
+import { access, constants, open, stat } from "node:fs/promises";
+import { addAbortSignal, Readable } from "node:stream";
 import { parse } from "csv-parse";
 import { LabError } from "../core/errors.ts";
 import type { Message, MessageSource } from "./source.ts";
@@ -16,14 +17,22 @@ export function ndjsonSource(path: string): MessageSource {
     isEndless: false,
     async *messages(_from, signal) {
       await assertReadable(path);
+      await assertLines(path);
       yield* linesOf(createReadStream(path, { signal }));
     },
   };
 }
 
-/** Standard input, a message a line. */
+/** Standard input, a message a line. A stop ends the wait for the next one. */
 export function stdinSource(stdin: AsyncIterable<Buffer | string>): MessageSource {
-  return { name: "-", isEndless: false, messages: () => linesOf(stdin) };
+  return {
+    name: "-",
+    isEndless: false,
+    messages(_from, signal) {
+      const stream = stdin instanceof Readable ? stdin : Readable.from(stdin);
+      return linesOf(addAbortSignal(signal, stream));
+    },
+  };
 }
 
 /**
@@ -37,7 +46,7 @@ export function csvSource(path: string): MessageSource {
     async *messages(_from, signal) {
       await assertReadable(path);
       const rows = createReadStream(path, { signal }).pipe(
-        parse({ columns: true, bom: true, skip_empty_lines: true }),
+        parse({ columns: assertDistinct, bom: true, skip_empty_lines: true }),
       );
       try {
         for await (const row of rows as AsyncIterable<Record<string, string>>) {
@@ -66,9 +75,11 @@ export function cellJson(cell: string): string {
 
 async function* linesOf(chunks: AsyncIterable<Buffer | string>): AsyncIterable<Message> {
   let rest: Buffer[] = [];
+  let number = 0;
   const message = (line: Buffer): Message[] => {
+    number += 1;
     const end = line.at(-1) === RETURN ? line.length - 1 : line.length;
-    return end === 0 ? [] : [{ key: null, value: line.subarray(0, end) }];
+    return end === 0 ? [] : [{ key: null, value: line.subarray(0, end), line: number }];
   };
   for await (const chunk of chunks) {
     const bytes = typeof chunk === "string" ? Buffer.from(chunk) : chunk;
@@ -82,6 +93,28 @@ async function* linesOf(chunks: AsyncIterable<Buffer | string>): AsyncIterable<M
     if (from < bytes.length) rest.push(bytes.subarray(from));
   }
   yield* message(Buffer.concat(rest));
+}
+
+/** Two columns of one name would be one field, and the cells of one of them lost. */
+function assertDistinct(names: string[]): string[] {
+  const doubled = names.find((name, at) => names.indexOf(name) !== at);
+  if (doubled !== undefined) throw new Error(`two columns are named ${JSON.stringify(doubled)}, line 1`);
+  return names;
+}
+
+/** A JSON file may hold one array over many lines, which would be sent as broken pieces. */
+async function assertLines(path: string): Promise<void> {
+  if (!/\.json$/i.test(path)) return;
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(64), 0, 64);
+    if (!buffer.toString("utf8", 0, bytesRead).trimStart().startsWith("[")) return;
+  } finally {
+    await file.close();
+  }
+  throw new LabError("SOURCE_UNREADABLE", `${path} holds one JSON array, not a JSON value a line`, {
+    hint: `make lines of it: jq -c '.[]' ${path} > lines.ndjson`,
+  });
 }
 
 async function assertReadable(path: string): Promise<void> {

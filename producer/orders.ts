@@ -36,8 +36,11 @@ const GOODS = [
 ];
 const STATUS = ["placed", "placed", "placed", "paid", "paid", "shipped", "cancelled"];
 
-/** The `index`-th order of `seed`; `placed_at` is the clock's, all else a function of seed and index. */
-export function order(seed: number, index: number, placedAtMs: number): Record<string, unknown> {
+const FIRST_ORDER_MS = Date.UTC(2026, 0, 1);
+const ORDER_EVERY_MS = 1_000;
+
+/** The `index`-th order of `seed`: the same wherever and whenever it is made. One a second is placed, from the first of January 2026 on. */
+export function order(seed: number, index: number): Record<string, unknown> {
   const random = randomAt(seed, index);
   const country = random.pick(Object.keys(COUNTRIES) as (keyof typeof COUNTRIES)[]);
   const items = Array.from({ length: 1 + random.below(4) }, () => item(random));
@@ -54,7 +57,7 @@ export function order(seed: number, index: number, placedAtMs: number): Record<s
     amount: cents / 100,
     currency: COUNTRIES[country],
     status: random.pick(STATUS),
-    placed_at: new Date(placedAtMs).toISOString(),
+    placed_at: new Date(FIRST_ORDER_MS + index * ORDER_EVERY_MS + random.below(ORDER_EVERY_MS)).toISOString(),
     ...(random.below(5) === 0 ? { coupon: `TEA${random.below(90) + 10}` } : {}),
     ...(random.below(9) === 0
       ? { note: random.pick(["Bitte klingeln ☎", "gift wrap, please", "très fragile"]) }
@@ -68,9 +71,9 @@ function item(random: Random): { sku: string; name: string; quantity: number; ce
 }
 
 /** Keyed by customer, so that a customer's orders keep their order. */
-export function ordersSource(seed: number, now: () => number): MessageSource {
+export function ordersSource(seed: number): MessageSource {
   function message(index: number): Message {
-    const made = order(seed, index, now());
+    const made = order(seed, index);
     return { key: String((made.customer as { id: number }).id), value: JSON.stringify(made) };
   }
   return {

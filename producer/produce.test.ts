@@ -1,10 +1,15 @@
 import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
 import { test } from "node:test";
 import { decodeSequence } from "../audit/header.ts";
 import { isLabError } from "../core/errors.ts";
 import { fakeKafka } from "../kafka/fake.ts";
 import type { FetchedBatch } from "../kafka/ports.ts";
 import { until } from "../test/support/until.ts";
+import { ndjsonSource, stdinSource } from "./file.ts";
 import { type ProduceOptions, produce } from "./produce.ts";
 import type { MessageSource } from "./source.ts";
 import { throttle } from "./throttle.ts";
@@ -126,6 +131,93 @@ test("a message over the broker's limit is named, and those before it are sent",
     assert.match(error.message, /message 2 has 5000 bytes/);
     return true;
   });
+});
+
+test("the message that is too large is named by its place and line, not by a guess", async (t) => {
+  const kafka = fakeKafka();
+  kafka.createTopic("t", 1, { "max.message.bytes": "1000" });
+  const folder = await mkdtemp(join(tmpdir(), "lab-produce-"));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const path = join(folder, "a.ndjson");
+  await writeFile(path, `{"a":1}\n\n"${"x".repeat(2000)}"\n"${"y".repeat(3000)}"\n`);
+  await assert.rejects(produce(options(kafka, { source: ndjsonSource(path) })), (error) => {
+    assert.ok(isLabError(error, "MESSAGE_TOO_LARGE"), String(error));
+    assert.match(error.message, /^message 2 \(line 3\) has 2002 bytes/);
+    return true;
+  });
+  assert.equal((await read(kafka)).length, 1);
+});
+
+test("after a kill that lost some in the middle, no index is used twice", async () => {
+  const kafka = fakeKafka();
+  kafka.createTopic("t", 2);
+  for (const [partition, n] of [
+    [0, 0],
+    [0, 1],
+    [1, 7],
+  ] as const)
+    kafka.append("t", partition, [
+      { key: null, value: JSON.stringify({ n }), headers: { "lab-seq": `gone:${n}` } },
+    ]);
+  await produce(options(kafka, { source: numbers(100, { isEndless: true }), count: 2 }));
+  const values = (await read(kafka)).map((record) => JSON.parse(String(record.value)).n as number);
+  assert.deepEqual(
+    values.sort((a, b) => a - b),
+    [0, 1, 7, 8, 9],
+  );
+});
+
+test("a message goes out while its source is quiet", async () => {
+  const kafka = fakeKafka();
+  const stopping = new AbortController();
+  const stdin = new PassThrough();
+  const source = stdinSource(stdin);
+  const running = produce(options(kafka, { source, signal: stopping.signal }));
+  stdin.write('{"n":1}\n');
+  await until("the message", async () => {
+    const admin = await kafka.admin();
+    return (await admin.partitions("t")) !== null && (await read(kafka)).length === 1;
+  });
+  stopping.abort();
+  assert.equal((await running).acked, 1, "and a stop ends the wait for the next");
+});
+
+test("what is asked for is sent without waiting for the end of a round's rest", async () => {
+  const kafka = fakeKafka();
+  const source = numbers(100, { pace: { every: 4, pauseMs: 60_000 } });
+  assert.equal((await produce(options(kafka, { source, count: 4 }))).acked, 4);
+});
+
+test("an outage is waited out; a stop in it ends, and says that not all was acknowledged", async () => {
+  const kafka = fakeKafka();
+  const told: Error[] = [];
+  const stopping = new AbortController();
+  const endless = numbers(Number.POSITIVE_INFINITY, { isEndless: true });
+  let acked = 0;
+  const running = produce(
+    options(kafka, {
+      source: endless,
+      rate: 1000,
+      signal: stopping.signal,
+      onOutage: (error) => void told.push(error),
+      onProgress: (totals) => {
+        acked = totals.acked;
+      },
+    }),
+  );
+  await until("a start", () => acked > 20, { everyMs: 5 });
+  kafka.outage(true);
+  await until("the outage told", () => told.length > 0, { everyMs: 5 });
+  kafka.outage(false);
+  const before = acked;
+  await until("it goes on by itself", () => acked > before + 50, { everyMs: 5 });
+  kafka.outage(true);
+  const seen = told.length;
+  await until("the second outage told", () => told.length > seen, { everyMs: 5 });
+  stopping.abort();
+  await assert.rejects(running, (error) => isLabError(error, "BROKER_UNREACHABLE"));
+  kafka.outage(false);
+  assert.equal((await read(kafka)).length, acked, "and the count is still right");
 });
 
 test("the throttle lets through what the rate allows, and no burst after a pause", () => {

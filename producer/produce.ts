@@ -1,10 +1,9 @@
 /** Sends a source's messages to a topic: paced, in bounded flight, counted by what the broker acknowledged. */
 
-import { encodeSequence, SEQUENCE_HEADER } from "../audit/header.ts";
-import { isLabError, LabError } from "../core/errors.ts";
 import { sleep } from "../core/retry.ts";
-import type { Acked, Kafka, OutgoingRecord, Sink, SinkOptions } from "../kafka/ports.ts";
-import { keyFrom } from "./key.ts";
+import type { Kafka, SinkOptions } from "../kafka/ports.ts";
+import { createFlight, type Flight, type ProduceTotals } from "./flight.ts";
+import { nextIndex } from "./resume.ts";
 import type { Message, MessageSource } from "./source.ts";
 import { throttle } from "./throttle.ts";
 
@@ -31,64 +30,59 @@ export type ProduceOptions = {
   onOutage?: (error: Error) => void;
 };
 
-export type ProduceTotals = {
-  sent: number;
-  /** Acknowledged by the broker. */
-  acked: number;
-  /** Value bytes acknowledged. */
-  bytes: number;
-  /** Acknowledged, per partition. */
-  partitions: Map<number, number>;
-};
+export type { ProduceTotals } from "./flight.ts";
 
 const BATCH_RECORDS = 1_000;
 const BATCH_BYTES = 256 * 1024;
-/** Value bytes and batches on their way to the broker at a time. */
-const FLIGHT = { bytes: 8 * 1024 * 1024, batches: 64 };
+/** How long a message waits for others before it goes, where a source is slow. */
+const LINGER_MS = 50;
 
 /**
  * Makes the topic if it is missing, and sends until the source ends, `count` is reached or the signal aborts. An endless source goes on
- * where the topic stands. Outages after the first contact are waited out; MESSAGE_TOO_LARGE names the message.
+ * where the topic stands. Outages after the first contact are waited out; MESSAGE_TOO_LARGE names the message; BROKER_UNREACHABLE where a
+ * stop came in an outage and not all was acknowledged in the time that a stop allows.
  */
 export async function produce(options: ProduceOptions): Promise<ProduceTotals> {
-  const { kafka, topic, source } = options;
   const totals: ProduceTotals = { sent: 0, acked: 0, bytes: 0, partitions: new Map() };
   const from = await prepareTopic(options);
-  const sink = await kafka.sink({
+  const sink = await options.kafka.sink({
     acks: options.acks,
     idempotent: options.acks === "all",
     ...(options.onOutage ? { onOutage: options.onOutage } : {}),
   });
   try {
-    await sendAll(options, sink, source.messages(from, options.signal), totals);
+    const { topic, origin, key } = options;
+    const onProgress = (now: ProduceTotals) => options.onProgress?.(now);
+    const flight = createFlight({ sink, topic, origin, from, key, totals, onProgress });
+    await sendAll(options, flight, from, totals);
+    // Waits a while for what is on its way, then gives it up: a stop must end, outage or not.
+    if (options.signal.aborted) await sink.close();
+    await flight.landed();
   } finally {
     await sink.close();
   }
   return totals;
+}
 
-  async function prepareTopic({ partitions }: ProduceOptions): Promise<number> {
-    const admin = await kafka.admin();
-    try {
-      if ((await admin.partitions(topic)) === null) await admin.createTopic(topic, { partitions });
-      if (!source.isEndless) return 0;
-      const ends = await admin.watermarks(topic);
-      return Number([...ends.values()].reduce((sum, { high }) => sum + high, 0n));
-    } finally {
-      await admin.close();
-    }
+async function prepareTopic({ kafka, topic, source, partitions, signal }: ProduceOptions): Promise<number> {
+  const admin = await kafka.admin();
+  try {
+    if ((await admin.partitions(topic)) === null) await admin.createTopic(topic, { partitions });
+    return source.isEndless ? await nextIndex(admin, topic, signal) : 0;
+  } finally {
+    await admin.close();
   }
 }
 
 async function sendAll(
   options: ProduceOptions,
-  sink: Sink,
-  messages: AsyncIterable<Message> | Iterable<Message>,
+  flight: Flight,
+  from: number,
   totals: ProduceTotals,
 ): Promise<void> {
-  const { signal } = options;
+  const stop = AbortSignal.any([options.signal, flight.failed]);
   const pace = options.rate === undefined ? options.source.pace : undefined;
   const gate = throttle(options.rate, options.now);
-  const flight = createFlight(options, sink, totals);
   let batch: Message[] = [];
   let batchBytes = 0;
   let isInRound = 0;
@@ -97,105 +91,33 @@ async function sendAll(
     const ready = batch;
     batch = [];
     batchBytes = 0;
-    if (ready.length > 0) await flight.send(ready);
+    if (ready.length > 0) await flight.send(ready, stop);
   }
 
+  const linger = setInterval(() => void flush(), LINGER_MS);
   try {
-    for await (const message of messages) {
-      if (signal.aborted || (options.count !== undefined && totals.sent >= options.count)) break;
+    for await (const message of options.source.messages(from, stop)) {
+      if (stop.aborted) break;
       while (gate.take(1) === 0) {
         await flush();
-        await sleep(gate.waitMs(), signal);
+        await sleep(gate.waitMs(), stop);
       }
       batch.push(message);
       totals.sent++;
       batchBytes += message.value?.length ?? 0;
+      if (totals.sent === options.count) break;
       if (batch.length >= BATCH_RECORDS || batchBytes >= BATCH_BYTES) await flush();
       if (pace && ++isInRound === pace.every) {
         isInRound = 0;
         await flush();
-        await sleep(pace.pauseMs, signal);
+        await sleep(pace.pauseMs, stop);
       }
     }
   } catch (error) {
-    // A stop in the middle of a pause is an order, not a failure.
-    if (!signal.aborted) throw error;
+    // A stop in the middle of a pause is an order, not a failure; what failed in flight is told when all have landed.
+    if (!stop.aborted) throw error;
+  } finally {
+    clearInterval(linger);
   }
   await flush();
-  await flight.landed();
-}
-
-type Flight = { send(batch: readonly Message[]): Promise<void>; landed(): Promise<void> };
-
-/** Batches on their way: at most so many at a time, and the first failure ends the run. */
-function createFlight(options: ProduceOptions, sink: Sink, totals: ProduceTotals): Flight {
-  const { topic } = options;
-  const flying = new Set<Promise<void>>();
-  let bytesInFlight = 0;
-  let n = 0;
-  let failure: unknown;
-
-  function record(message: Message): OutgoingRecord {
-    const sequence = encodeSequence({ origin: options.origin, n: n++ });
-    const key = options.key === undefined ? message.key : keyFrom(options.key, message);
-    return { key, value: message.value, headers: { [SEQUENCE_HEADER]: sequence } };
-  }
-
-  function count(acked: readonly Acked[]): void {
-    for (const { partition, count } of acked) {
-      totals.acked += count;
-      totals.partitions.set(partition, (totals.partitions.get(partition) ?? 0) + count);
-    }
-    options.onProgress?.(totals);
-  }
-
-  async function fly(batch: readonly Message[], bytes: number, first: number): Promise<void> {
-    try {
-      count(await sink.send(topic, batch.map(record)));
-      totals.bytes += bytes;
-    } catch (error) {
-      if (isLabError(error)) count((error.details.acked as Acked[] | undefined) ?? []);
-      failure ??= named(error, batch, first);
-    } finally {
-      bytesInFlight -= bytes;
-    }
-  }
-
-  return {
-    async send(batch) {
-      const bytes = batch.reduce(
-        (sum, { value }) => sum + (value === null ? 0 : Buffer.byteLength(value)),
-        0,
-      );
-      const first = totals.sent - batch.length;
-      bytesInFlight += bytes;
-      const flown = fly(batch, bytes, first).finally(() => flying.delete(flown));
-      flying.add(flown);
-      while (flying.size >= FLIGHT.batches || bytesInFlight >= FLIGHT.bytes) {
-        if (flying.size === 0) break;
-        await Promise.race(flying);
-      }
-      if (failure !== undefined) throw failure;
-    },
-    async landed() {
-      await Promise.all(flying);
-      if (failure !== undefined) throw failure;
-    },
-  };
-}
-
-/** Says which message is too large: a batch of many hides it. */
-function named(error: unknown, batch: readonly Message[], first: number): unknown {
-  if (!isLabError(error, "MESSAGE_TOO_LARGE")) return error;
-  const sizes = batch.map(({ value }) => (value === null ? 0 : Buffer.byteLength(value)));
-  const largest = sizes.indexOf(Math.max(...sizes));
-  return new LabError(
-    "MESSAGE_TOO_LARGE",
-    `message ${first + largest + 1} has ${sizes[largest]} bytes: ${error.message}`,
-    {
-      ...(error.hint === undefined ? {} : { hint: error.hint }),
-      details: { ...error.details, message: first + largest + 1, bytes: sizes[largest] },
-      cause: error,
-    },
-  );
 }

@@ -1,10 +1,15 @@
 /** Where messages come from: generators, which are pure, and files. */
 
-export type Message = { key: string | Buffer | null; value: string | Buffer | null };
+export type Message = {
+  key: string | Buffer | null;
+  value: string | Buffer | null;
+  /** Its line in the file, from 1, where it is one. */
+  line?: number;
+};
 
 export type MessageSource = {
   name: string;
-  /** Messages from the `from`-th on. A file always begins at 0: what it holds is sent whole. */
+  /** Messages from the `from`-th on. A file always begins at 0: what it holds is sent whole. Ends, or throws, once the signal aborts. */
   messages(from: number, signal: AbortSignal): AsyncIterable<Message> | Iterable<Message>;
   /** True for a generator without end, which goes on where the topic stands. */
   isEndless: boolean;

@@ -57,9 +57,9 @@ test("dummy begins a round with Key1 wherever the topic stands", async () => {
 });
 
 test("orders are a function of seed and index, and differ from each other", () => {
-  assert.deepEqual(order(7, 3, 0), order(7, 3, 0));
-  assert.notDeepEqual(order(7, 3, 0), order(8, 3, 0));
-  const made = Array.from({ length: 500 }, (_, index) => order(7, index, 0));
+  assert.deepEqual(order(7, 3), order(7, 3));
+  assert.notDeepEqual(order(7, 3), order(8, 3));
+  const made = Array.from({ length: 500 }, (_, index) => order(7, index));
   assert.ok(new Set(made.map((one) => JSON.stringify({ ...one, order_id: 0 }))).size > 490);
   assert.ok(made.some((one) => "coupon" in one) && made.some((one) => !("coupon" in one)));
 });
@@ -71,7 +71,7 @@ test("orders go on at the index where the topic stands", async () => {
 
 test("an order's amount is the sum of its items", () => {
   for (let index = 0; index < 100; index++) {
-    const { items, amount } = order(1, index, 0) as {
+    const { items, amount } = order(1, index) as {
       items: { quantity: number; price: number }[];
       amount: number;
     };
@@ -123,10 +123,30 @@ test("a broken CSV names its line; a missing file and an unknown source say what
   );
 });
 
+test("a file that is one JSON array is refused with the way to lines, not sent in pieces", async (t) => {
+  const path = await fileOf(t, "a.json", ' [\n  {"a": 1}\n]\n');
+  await assert.rejects(
+    take(path, 9),
+    (error) => isLabError(error, "SOURCE_UNREADABLE") && /jq/.test(error.hint ?? ""),
+  );
+  const lines = await fileOf(t, "b.json", '{"a":1}\n');
+  assert.equal((await take(lines, 9)).length, 1);
+});
+
+test("two CSV columns of one name are refused: the cells of one would be lost", async (t) => {
+  const path = await fileOf(t, "a.csv", "a,b,a\n1,2,3\n");
+  await assert.rejects(
+    take(path, 9),
+    (error) => isLabError(error, "SOURCE_UNREADABLE") && /"a"/.test(error.message),
+  );
+});
+
 test("the key comes from a field of the JSON value, null where there is none", () => {
   const key = (value: string) => keyFrom("k", { key: null, value });
   assert.equal(key('{"k":"a"}'), "a");
   assert.equal(key('{"k":12}'), "12");
+  assert.equal(key('{"k":true}'), "true");
   assert.equal(key('{"k":{"x":1}}'), '{"x":1}');
+  assert.equal(key('{"k":12345678901234567890.10}'), "12345678901234567890.10", "every digit");
   for (const value of ["{}", '{"k":null}', "broken", "3", "null"]) assert.equal(key(value), null);
 });

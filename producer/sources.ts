@@ -11,7 +11,7 @@ export type SourceContext = { seed: number; now: () => number; stdin: AsyncItera
 /** `dummy`, `orders`, `-`, or a file by the ending of its name. USAGE for anything else. */
 export function findSource(word: string, context: SourceContext): MessageSource {
   if (word === "dummy") return dummySource(context.now);
-  if (word === "orders") return ordersSource(context.seed, context.now);
+  if (word === "orders") return ordersSource(context.seed);
   if (word === "-") return stdinSource(context.stdin);
   if (/\.(ndjson|jsonl|json)$/i.test(word)) return ndjsonSource(word);
   if (/\.csv$/i.test(word)) return csvSource(word);

@@ -1,0 +1,120 @@
+/** Batches on their way to the broker: a bounded number at a time, counted when they are acknowledged. */
+
+import { encodeSequence, SEQUENCE_HEADER } from "../audit/header.ts";
+import { isLabError, LabError } from "../core/errors.ts";
+import type { Acked, OutgoingRecord, Sink } from "../kafka/ports.ts";
+import { keyFrom } from "./key.ts";
+import type { Message } from "./source.ts";
+
+export type ProduceTotals = {
+  sent: number;
+  /** Acknowledged by the broker. */
+  acked: number;
+  /** Value bytes acknowledged. */
+  bytes: number;
+  /** Acknowledged, per partition. */
+  partitions: Map<number, number>;
+};
+
+export type Flight = {
+  /** Aborts at the first failure. */
+  failed: AbortSignal;
+  /** Resolves once there is room for another batch, or `stop` aborts. */
+  send(batch: readonly Message[], stop: AbortSignal): Promise<void>;
+  /** Resolves when all are acknowledged; rejects with the first failure. */
+  landed(): Promise<void>;
+};
+
+const MOST = { bytes: 8 * 1024 * 1024, batches: 64 };
+
+export function createFlight(options: {
+  sink: Sink;
+  topic: string;
+  origin: string;
+  /** Place of the first message in what the origin sends. */
+  from: number;
+  /** Field of the JSON value that becomes the key. */
+  key: string | undefined;
+  totals: ProduceTotals;
+  onProgress(totals: ProduceTotals): void;
+}): Flight {
+  const { sink, topic, origin, from, key, totals } = options;
+  const flying = new Set<Promise<void>>();
+  const failed = new AbortController();
+  let bytesInFlight = 0;
+  let count = 0;
+
+  function record(message: Message, at: number): OutgoingRecord {
+    const sequence = encodeSequence({ origin, n: from + at });
+    return {
+      key: key === undefined ? message.key : keyFrom(key, message),
+      value: message.value,
+      headers: { [SEQUENCE_HEADER]: sequence },
+    };
+  }
+
+  function addAcked(acked: readonly Acked[]): void {
+    for (const { partition, count } of acked) {
+      totals.acked += count;
+      totals.partitions.set(partition, (totals.partitions.get(partition) ?? 0) + count);
+    }
+    options.onProgress(totals);
+  }
+
+  async function fly(batch: readonly Message[], bytes: number, first: number): Promise<void> {
+    try {
+      const acked = await sink.send(
+        topic,
+        batch.map((message, at) => record(message, first + at)),
+      );
+      totals.bytes += bytes;
+      addAcked(acked);
+    } catch (error) {
+      if (isLabError(error)) addAcked((error.details.acked as Acked[] | undefined) ?? []);
+      failed.abort(named(error, batch, first));
+    } finally {
+      bytesInFlight -= bytes;
+    }
+  }
+
+  return {
+    failed: failed.signal,
+    async send(batch, stop) {
+      const bytes = batch.reduce(
+        (sum, { value }) => sum + (value === null ? 0 : Buffer.byteLength(value)),
+        0,
+      );
+      const first = count;
+      count += batch.length;
+      bytesInFlight += bytes;
+      const flown: Promise<void> = fly(batch, bytes, first).finally(() => flying.delete(flown));
+      flying.add(flown);
+      while (
+        !stop.aborted &&
+        (flying.size >= MOST.batches || (bytesInFlight >= MOST.bytes && flying.size > 0))
+      )
+        await Promise.race([...flying, aborted(stop)]);
+    },
+    async landed() {
+      await Promise.all(flying);
+      failed.signal.throwIfAborted();
+    },
+  };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}
+
+/** Says which message is too large: a batch of many hides it. */
+function named(error: unknown, batch: readonly Message[], first: number): unknown {
+  if (!isLabError(error, "MESSAGE_TOO_LARGE")) return error;
+  const { index, bytes } = error.details as { index: number; bytes: number };
+  const { line } = batch[index] ?? {};
+  const place = `message ${first + index + 1}${line === undefined ? "" : ` (line ${line})`}`;
+  return new LabError("MESSAGE_TOO_LARGE", `${place} has ${bytes} bytes: ${error.message}`, {
+    ...(error.hint === undefined ? {} : { hint: error.hint }),
+    details: { ...error.details, message: first + index + 1, ...(line === undefined ? {} : { line }) },
+    cause: error,
+  });
+}
