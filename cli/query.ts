@@ -59,7 +59,6 @@ export const query = defineCommand({
       description: "how rows are printed; table fits the terminal, and prints all where there is none",
     }),
   },
-  stops: "gracefully",
   seeAlso: ["tables", "history", "diff"],
   async run(context, values, [sql = ""]) {
     const format = values.format ?? (context.common.json ? "json" : "table");

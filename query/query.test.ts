@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -247,4 +247,24 @@ test("a table that appears later is found, and new commits are seen", async () =
   await later.append({ select: "SELECT 1 AS x" });
   assert.deepEqual(await rows("FROM later"), [[1]]);
   assert.deepEqual(await query.catalog.names(signal), ["customers", "far", "later", "orders"]);
+});
+
+test("a query larger than its memory spills, and leaves nothing behind", async () => {
+  const spill = await mkdtemp(join(tmpdir(), "spill-"));
+  const small = openQuery({
+    store: folder,
+    limits: { memoryLimitBytes: 60 * 1024 ** 2, threads: 1, tempDir: spill },
+  });
+  try {
+    const sql =
+      "SELECT count(*) FROM (SELECT range, md5(range::VARCHAR) AS h FROM range(1500000) ORDER BY h)";
+    assert.deepEqual((await small.query(sql, { signal })).rows, [["1500000"]]);
+    const rows =
+      "SELECT x FROM (SELECT range || repeat('x', 40) AS x FROM range(2000000) ORDER BY md5(x)) LIMIT 1 OFFSET 1999999";
+    assert.equal((await small.query(rows, { signal })).rows.length, 1);
+    assert.deepEqual(await readdir(spill), []);
+  } finally {
+    await small.close();
+    await rm(spill, { recursive: true });
+  }
 });

@@ -1,5 +1,6 @@
 /** The way in for everybody who asks tables in SQL: opened once, asked often. */
 
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { cacheFolder } from "../core/cache-folder.ts";
 import { type FileCache, openFileCache } from "../engine/file-cache.ts";
@@ -44,7 +45,7 @@ export function openQuery(options: QueryOptions): Query {
       cache ??= openFileCache(where);
       return cache;
     },
-    limits: { memoryLimitBytes: 2 * GIB, threads: 4, tempDir: null, ...options.limits },
+    limits: { memoryLimitBytes: 2 * GIB, threads: 4, tempDir: tmpdir(), ...options.limits },
   };
   return {
     catalog,

@@ -1,5 +1,7 @@
 /** An engine in which chosen files of tables stand as views: what every reader of rows builds on. */
 
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
 import type { Add } from "../delta/actions.ts";
 import type { Store } from "../delta/store/store.ts";
 import { locateFiles } from "../engine/data-files.ts";
@@ -24,9 +26,10 @@ export type Relations = {
   close(): Promise<void>;
 };
 
-/** What engines of queries have in common. */
+/** What engines of queries have in common. Each spills into a folder of its own, which DuckDB makes when needed and removes. */
 export function engineSettings(limits: QueryLimits): EngineSettings {
-  return { ...limits, preserveOrder: true, errorsAsJson: true };
+  const tempDir = limits.tempDir === null ? null : join(limits.tempDir, `lab-query-${randomUUID()}`);
+  return { ...limits, tempDir, preserveOrder: true, errorsAsJson: true };
 }
 
 /** With `isolated`, the engine can read the files of the views and nothing else. DATA_FILE_MISSING, UNSUPPORTED_FEATURE. */
