@@ -177,7 +177,7 @@ function rowsOfMessages(source: Source, origins: Origins, plan: EncodePlan): { r
     if (field.name === KAFKA_FIELD.name && plan.metadata) return origins.kafka;
     const column = unheld.has(field) ? `NULL::${sqlType(field.type)}` : source.column(field);
     if (!plan.deriveDate || field.name !== "date" || field.type !== "string") return column;
-    return `coalesce(${column}, strftime(${origins.timestamp}, '%Y-%m-%d'))`;
+    return `coalesce(${column}, ${origins.day})`;
   }
 
   const keys = select(keyFields, unheld.size === keyFields.length ? "origins AS origin" : source.from);

@@ -17,7 +17,16 @@ export const FITS = 1;
 /** The same, with newlines between its tokens. */
 export const FITS_WITH_NEWLINES = 2;
 
-export type JsonCheck = (bytes: Uint8Array, start: number, end: number) => 0 | 1 | 2;
+export type JsonCheck = {
+  /** Looks at the message from `start` to `end`. */
+  look(
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+  ): typeof UNSURE | typeof FITS | typeof FITS_WITH_NEWLINES;
+  /** False: no message looked at so far has this field at its top, as far as it was walked. */
+  hasMet(name: string): boolean;
+};
 
 /** Digits that surely fit, whatever they are. */
 const SAFE_DIGITS: Readonly<Record<string, number>> = { byte: 2, short: 4, integer: 9, long: 18 };
@@ -25,6 +34,10 @@ const SAFE_DIGITS: Readonly<Record<string, number>> = { byte: 2, short: 4, integ
 const DOUBLE_DIGITS = 15;
 const MAX_DEPTH = 200;
 const SIMPLE_ESCAPES = new Set([...'"\\/bfnrt'].map((character) => character.charCodeAt(0)));
+/** Bytes at which a string ends, escapes, or is none: the quote, the backslash, control characters. */
+const STOPS = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte < 32 || byte === 34 || byte === 92 ? 1 : 0,
+);
 const TRUE = Buffer.from("true");
 const FALSE = Buffer.from("false");
 const NULL = Buffer.from("null");
@@ -73,6 +86,7 @@ type Field = {
  */
 export function compileJsonCheck(schema: StructType, options: { ignoreUnknown: boolean }): JsonCheck {
   const root = structNode(schema);
+  const met = new Map(schema.fields.map((field, i) => [field.name, root.fields[i]!]));
   const reserved = Buffer.from('"_kafka"');
   let bytes: Uint8Array = new Uint8Array();
   let end = 0;
@@ -146,20 +160,16 @@ export function compileJsonCheck(schema: StructType, options: { ignoreUnknown: b
   /** A string from its opening to behind its closing quote. The newline at `end` stops a text that is not closed. */
   function text(): boolean {
     // In locals, here and in `isKey`: these two loops see nearly every byte.
-    const from = bytes;
+    const [from, stops] = [bytes, STOPS];
     let i = at + 1;
     for (;;) {
-      const byte = from[i]!;
-      if (byte === 34) break;
-      if (byte < 32) return false;
-      if (byte === 92) {
-        at = i;
-        if (!escapeSequence()) return false;
-        i = at;
-      }
-      i++;
+      while (stops[from[i]!] === 0) i++;
+      at = i;
+      if (from[i] === 34) break;
+      if (from[i] !== 92 || !escapeSequence()) return false;
+      i = at + 1;
     }
-    at = i + 1;
+    at++;
     return true;
   }
 
@@ -401,17 +411,20 @@ export function compileJsonCheck(schema: StructType, options: { ignoreUnknown: b
     return eatLast(close);
   }
 
-  return (from, start, until) => {
-    bytes = from;
-    // As small integers: a position that came as a double would stay one, and each step would allocate.
-    at = start | 0;
-    end = until | 0;
-    hasNewline = false;
-    skipSpace();
-    if (bytes[at] !== 123 || !object(root)) return UNSURE;
-    skipSpace();
-    if (at !== end) return UNSURE;
-    return hasNewline ? FITS_WITH_NEWLINES : FITS;
+  return {
+    look(from, start, until) {
+      bytes = from;
+      // As small integers: a position that came as a double would stay one, and each step would allocate.
+      at = start | 0;
+      end = until | 0;
+      hasNewline = false;
+      skipSpace();
+      if (bytes[at] !== 123 || !object(root)) return UNSURE;
+      skipSpace();
+      if (at !== end) return UNSURE;
+      return hasNewline ? FITS_WITH_NEWLINES : FITS;
+    },
+    hasMet: (name) => met.get(name)!.metIn > 0,
   };
 }
 

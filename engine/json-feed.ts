@@ -16,7 +16,7 @@ const EXACT_TURN = 256;
 const PIECES_AT_ONCE = 512;
 const NEWLINE = Buffer.from("\n");
 
-/** For each message the answer of `check`: FITS, FITS_WITH_NEWLINES or UNSURE. */
+/** What `check` says of each message: FITS, FITS_WITH_NEWLINES or UNSURE. */
 export async function checkMessages(
   batch: RawBatch,
   check: JsonCheck,
@@ -25,9 +25,10 @@ export async function checkMessages(
   const verdicts = new Uint8Array(batch.length);
   const bytes = batch.values;
   const isAllUtf8 = isUtf8(bytes);
-  for (let i = 0; i < batch.length; i++) {
-    const [start, end] = [batch.valueStart(i), batch.valueEnd(i)];
-    if (isAllUtf8 || isUtf8(bytes.subarray(start, end))) verdicts[i] = check(bytes, start, end);
+  for (let i = 0, start = 0; i < batch.length; i++) {
+    const end = batch.valueEnd(i);
+    if (isAllUtf8 || isUtf8(bytes.subarray(start, end))) verdicts[i] = check.look(bytes, start, end);
+    start = end + 1;
     if (i % TURN === TURN - 1) {
       await nextTurn();
       signal.throwIfAborted();
@@ -66,16 +67,21 @@ export async function writeFeed(options: {
   const handle = await open(options.file, "w");
   try {
     for (let i = 0; i < batch.length; i++) {
-      longestLine = Math.max(longestLine, batch.valueEnd(i) - batch.valueStart(i));
+      const start = batch.valueStart(i);
+      let end = batch.valueEnd(i);
+      longestLine = Math.max(longestLine, end - start);
       if (verdicts[i] === FITS) {
-        const first = i;
         places[lines++] = i;
-        for (; i + 1 < batch.length && verdicts[i + 1] === FITS; places[lines++] = ++i)
-          longestLine = Math.max(longestLine, batch.valueEnd(i + 1) - batch.valueStart(i + 1));
-        pieces.push(bytes.subarray(batch.valueStart(first), batch.valueEnd(i) + 1));
+        while (verdicts[i + 1] === FITS) {
+          places[lines++] = ++i;
+          const next = batch.valueEnd(i);
+          longestLine = Math.max(longestLine, next - end - 1);
+          end = next;
+        }
+        pieces.push(bytes.subarray(start, end + 1));
       } else if (verdicts[i] === FITS_WITH_NEWLINES) {
         places[lines++] = i;
-        pieces.push(onOneLine(bytes.slice(batch.valueStart(i), batch.valueEnd(i))), NEWLINE);
+        pieces.push(onOneLine(bytes.slice(start, end)), NEWLINE);
       } else {
         const parsed = parseMessage(batch.value(i));
         const fitted = parsed.kind === "fault" ? parsed : fitMessage(parsed.object, options.schema, options);

@@ -69,11 +69,14 @@ export function createJsonSource(file: string): JsonSource {
     async read(batch, plan, signal) {
       const ignoreUnknown = plan.onUnknownField === "ignore";
       let schema = plan.schema;
-      let verdicts = await checkMessages(batch, checkFor(withoutKafka(schema), ignoreUnknown), signal);
+      let check = checkFor(withoutKafka(schema), ignoreUnknown);
+      let verdicts = await checkMessages(batch, check, signal);
       if (plan.onUnknownField === "add") {
         schema = await evolve(batch, schema, verdicts, plan.hints, signal);
-        if (schema !== plan.schema)
-          verdicts = await checkMessages(batch, checkFor(withoutKafka(schema), false), signal);
+        if (schema !== plan.schema) {
+          check = checkFor(withoutKafka(schema), false);
+          verdicts = await checkMessages(batch, check, signal);
+        }
       }
       const ofMessages = withoutKafka(schema);
       const feed = await writeFeed({ file, batch, verdicts, schema: ofMessages, ignoreUnknown, signal });
@@ -83,8 +86,8 @@ export function createJsonSource(file: string): JsonSource {
         bad: feed.bad,
         from: `${readFeed(file, ofMessages, feed.longestLine)} AS message POSITIONAL JOIN origins AS origin`,
         column: (field) => fromRead(field.type, `message.${quoteName(field.name)}`),
-        // A name spelled with escapes is never plain sight: such messages are rewritten.
-        mayHave: ({ name }) => feed.isRewritten || bytesOf(batch).includes(JSON.stringify(name)),
+        // What was not walked to its end was rewritten, or is a letter.
+        mayHave: ({ name }) => feed.isRewritten || check.hasMet(name),
       };
     },
     async infer(batch, signal) {
@@ -98,10 +101,6 @@ export function createJsonSource(file: string): JsonSource {
       return inferStruct(seen);
     },
   };
-}
-
-function bytesOf({ values }: RawBatch): Buffer {
-  return Buffer.from(values.buffer, values.byteOffset, values.length);
 }
 
 /** The schema with the fields that messages hold and it lacks; only of messages that are rows otherwise. The same object where nothing is new. */

@@ -55,8 +55,8 @@ export function withoutKafka(schema: StructType): StructType {
 export type Origins = {
   /** The value of `_kafka`. */
   kafka: string;
-  /** The message's time. */
-  timestamp: string;
+  /** The day of the message's time in UTC, as YYYY-MM-DD. */
+  day: string;
 };
 
 const HEADERS = LIST(STRUCT({ key: VARCHAR, value: BLOB }));
@@ -116,10 +116,10 @@ export async function loadOrigins(
   if (options.withValues) columns.push(each("value", BLOB, (i) => blob(batch.value(i))));
 
   await fill(engine, columns, places);
-  const timestamp = "make_timestamptz(origin.ms::BIGINT * 1000)";
+  const micros = "origin.ms::BIGINT * 1000";
   return {
-    timestamp,
-    kafka: `struct_pack(topic := ${topic}, partition := ${partition}, "offset" := origin."offset", "timestamp" := ${timestamp},
+    day: `make_timestamp(${micros})::DATE::VARCHAR`,
+    kafka: `struct_pack(topic := ${topic}, partition := ${partition}, "offset" := origin."offset", "timestamp" := make_timestamptz(${micros}),
       timestamp_type := ${timestampType}, "key" := ${key}, headers := ${headers}, generation := ${generation})`,
   };
 }

@@ -105,7 +105,7 @@ export function createRawBatch(options: { capacityBytes?: number } = {}): RawBat
       return values.view(0, values.used);
     },
     valueStart,
-    valueEnd: (index) => at(ends, index),
+    valueEnd: (index) => ends[index]!,
     append(record) {
       if (length === room) addRoom();
       const { key, value } = record;
