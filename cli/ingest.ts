@@ -43,7 +43,7 @@ export const ingest = defineCommand({
     budget: setting<number>({
       flag: "--budget",
       kind: bytes,
-      default: 64 * MIB,
+      default: 512 * MIB,
       description: "raw bytes that may wait uncommitted before reading pauses",
     }),
     threads: setting<number>({

@@ -101,9 +101,7 @@ export async function openTable(
         throw new LabError(
           "VERSION_NOT_FOUND",
           `version ${version} does not exist; the newest is ${latest.version}`,
-          {
-            details: { version, newest: latest.version },
-          },
+          { hint: "see `lab history`", details: { version, newest: latest.version } },
         );
       return recent.get(version) ?? readVersion(store, version, waiting);
     },

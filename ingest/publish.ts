@@ -190,18 +190,20 @@ function labInfo(input: PublishInput, counts: ReadonlyMap<number, PartitionCount
     v: 1,
     app,
     generation: input.recordGeneration,
-    partitions: [...counts].map(([partition, item]) => ({
-      topic,
-      partition,
-      first: item.first.toString(),
-      last: item.last.toString(),
-      rows: item.rows,
-      letters: item.letters,
-      skipped: item.skipped,
-      minTimestamp: item.minTimestampMs,
-      maxTimestamp: item.maxTimestampMs,
-      fingerprint: item.fingerprint,
-    })),
+    partitions: [...counts]
+      .sort(([a], [b]) => a - b)
+      .map(([partition, item]) => ({
+        topic,
+        partition,
+        first: item.first.toString(),
+        last: item.last.toString(),
+        rows: item.rows,
+        letters: item.letters,
+        skipped: item.skipped,
+        minTimestamp: item.minTimestampMs,
+        maxTimestamp: item.maxTimestampMs,
+        fingerprint: item.fingerprint,
+      })),
   };
 }
 

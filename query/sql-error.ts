@@ -47,9 +47,9 @@ export function sqlError(
   }
   const at = position === undefined ? "" : ` at ${lineAndColumn(sql, position)}`;
   return new LabError("SQL_ERROR", `${message}${at}`, {
-    ...(/does not exist|not found/i.test(message)
-      ? { hint: "lab show TABLE lists the columns of a table" }
-      : {}),
+    hint: /does not exist|not found/i.test(message)
+      ? "lab show TABLE lists the columns of a table"
+      : "one SELECT in DuckDB's SQL, for example: SELECT * FROM orders LIMIT 5",
     details: { position },
     cause,
   });
