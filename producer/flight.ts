@@ -17,10 +17,10 @@ export type ProduceTotals = {
 };
 
 export type Flight = {
-  /** Aborts at the first failure. */
-  failed: AbortSignal;
-  /** Resolves once there is room for another batch, or `stop` aborts. */
-  send(batch: readonly Message[], stop: AbortSignal): Promise<void>;
+  /** Aborts at the first failure, and when the run is told to stop. */
+  stop: AbortSignal;
+  /** Resolves once there is room for another batch, or when the run stops. */
+  send(batch: readonly Message[]): Promise<void>;
   /** Resolves when all are acknowledged; rejects with the first failure. */
   landed(): Promise<void>;
 };
@@ -36,11 +36,17 @@ export function createFlight(options: {
   /** Field of the JSON value that becomes the key. */
   key: string | undefined;
   totals: ProduceTotals;
+  /** The order to stop. */
+  signal: AbortSignal;
   onProgress(totals: ProduceTotals): void;
 }): Flight {
   const { sink, topic, origin, from, key, totals } = options;
   const flying = new Set<Promise<void>>();
   const failed = new AbortController();
+  const stop = AbortSignal.any([options.signal, failed.signal]);
+  const stopped = new Promise<void>((resolve) =>
+    stop.addEventListener("abort", () => resolve(), { once: true }),
+  );
   let bytesInFlight = 0;
   let count = 0;
 
@@ -78,8 +84,8 @@ export function createFlight(options: {
   }
 
   return {
-    failed: failed.signal,
-    async send(batch, stop) {
+    stop,
+    async send(batch) {
       const bytes = batch.reduce(
         (sum, { value }) => sum + (value === null ? 0 : Buffer.byteLength(value)),
         0,
@@ -93,17 +99,13 @@ export function createFlight(options: {
         !stop.aborted &&
         (flying.size >= MOST.batches || (bytesInFlight >= MOST.bytes && flying.size > 0))
       )
-        await Promise.race([...flying, aborted(stop)]);
+        await Promise.race([...flying, stopped]);
     },
     async landed() {
       await Promise.all(flying);
       failed.signal.throwIfAborted();
     },
   };
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }
 
 /** Says which message is too large: a batch of many hides it. */

@@ -32,8 +32,9 @@ export type ProduceOptions = {
 
 export type { ProduceTotals } from "./flight.ts";
 
-const BATCH_RECORDS = 1_000;
-const BATCH_BYTES = 256 * 1024;
+/** Split over the partitions, so each gets a request of a size worth its trip. */
+const BATCH_RECORDS = 3_000;
+const BATCH_BYTES = 1024 * 1024;
 /** How long a message waits for others before it goes, where a source is slow. */
 const LINGER_MS = 50;
 
@@ -53,7 +54,16 @@ export async function produce(options: ProduceOptions): Promise<ProduceTotals> {
   try {
     const { topic, origin, key } = options;
     const onProgress = (now: ProduceTotals) => options.onProgress?.(now);
-    const flight = createFlight({ sink, topic, origin, from, key, totals, onProgress });
+    const flight = createFlight({
+      sink,
+      topic,
+      origin,
+      from,
+      key,
+      totals,
+      signal: options.signal,
+      onProgress,
+    });
     await sendAll(options, flight, from, totals);
     // Waits a while for what is on its way, then gives it up: a stop must end, outage or not.
     if (options.signal.aborted) await sink.close();
@@ -80,7 +90,7 @@ async function sendAll(
   from: number,
   totals: ProduceTotals,
 ): Promise<void> {
-  const stop = AbortSignal.any([options.signal, flight.failed]);
+  const { stop } = flight;
   const pace = options.rate === undefined ? options.source.pace : undefined;
   const gate = throttle(options.rate, options.now);
   let batch: Message[] = [];
@@ -91,7 +101,7 @@ async function sendAll(
     const ready = batch;
     batch = [];
     batchBytes = 0;
-    if (ready.length > 0) await flight.send(ready, stop);
+    if (ready.length > 0) await flight.send(ready);
   }
 
   const linger = setInterval(() => void flush(), LINGER_MS);
