@@ -72,14 +72,19 @@ export const ingest = defineCommand({
     const { createMetrics } = await import("../ingest/metrics.ts");
     const { createRowReader } = await import("../ingest/table-rows.ts");
     const { createEncoder } = await import("../engine/duckdb-encoder.ts");
+    const { openFileCache } = await import("../engine/file-cache.ts");
     const { openStore } = await import("../delta/store/open.ts");
     const { connectKafka } = await import("../kafka/client.ts");
 
     const staging = join(values.data, "staging");
     await mkdir(staging, { recursive: true });
     const stagingDir = await mkdtemp(join(staging, `ingest-${process.pid}-`));
+    // Beside it, as the encoder may touch nothing else than what is in its own.
+    const cacheDir = `${stagingDir}-cache`;
     const registry = new Registry();
-    const closing: (() => Promise<unknown>)[] = [() => rm(stagingDir, { recursive: true, force: true })];
+    const closing: (() => Promise<unknown>)[] = [stagingDir, cacheDir].map(
+      (folder) => () => rm(folder, { recursive: true, force: true }),
+    );
     try {
       const encoder = await createEncoder({
         stagingDir,
@@ -102,7 +107,10 @@ export const ingest = defineCommand({
           }),
           openStore: (uri) => openStore(uri, { signal: new AbortController().signal, env }),
           encoder,
-          rowReader: createRowReader({ memoryLimitBytes: values.memory }),
+          rowReader: createRowReader({
+            cache: await openFileCache({ folder: cacheDir, maxBytes: values.memory }),
+            memoryLimitBytes: values.memory,
+          }),
           metricsFor: createMetrics(registry, Date.now),
           log,
           now: Date.now,

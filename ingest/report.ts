@@ -55,6 +55,8 @@ type Committed = {
 
 export type Report = {
   observe(state: State): void;
+  /** The log was read at this version; null where there is no table yet. */
+  opened(version: number | null): void;
   position(partition: number, next: bigint): void;
   fetched(batch: FetchedBatch): void;
   committed(commit: Committed): void;
@@ -124,6 +126,9 @@ export function createReport(options: Pick<StreamOptions, "topic" | "tableUri">,
   return {
     observe(next) {
       state = next;
+    },
+    opened(at) {
+      version = at;
     },
     position(partition, next) {
       outage = null;

@@ -181,6 +181,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
     );
     signal.throwIfAborted();
     if (options.onTopicReset === "skip" && resume.overridden.size > 0) await settleOverridden(signal);
+    report.opened(rows?.snapshot.version ?? null);
     for (const [partition, next] of resume.next) report.position(partition, next);
     log.info(
       { generation, positions: Object.fromEntries([...resume.next].map(([p, o]) => [p, String(o)])) },

@@ -114,7 +114,7 @@ if (files.length === 0) {
   console.error("no test file matches");
   process.exitCode = 1;
 } else {
-  const needsServices = files.some((path) => !path.endsWith(".test.ts"));
+  const needsServices = flags.suite !== "compose" && files.some((path) => !path.endsWith(".test.ts"));
   const status = needsServices ? await withServices((env) => runNode(files, env)) : await runNode(files, {});
   process.exitCode ||= status;
 }
