@@ -11,8 +11,9 @@ import { isLabError } from "../core/errors.ts";
 import { kafkaClassPath } from "../services/kafka-jars.ts";
 import { sharedBroker, startBroker } from "../test/support/kafka.ts";
 import { connectKafka } from "./client.ts";
-import { type Bench, kafkaSuite } from "./kafka.suite.ts";
+import { kafkaSuite } from "./kafka.suite.ts";
 import type { Kafka } from "./ports.ts";
+import type { Bench } from "./suite-bench.ts";
 import { openReader, until } from "./suite-reader.ts";
 
 const never = new AbortController().signal;

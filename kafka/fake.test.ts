@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isLabError } from "../core/errors.ts";
 import { fakeKafka } from "./fake.ts";
-import { type Bench, kafkaSuite } from "./kafka.suite.ts";
+import { kafkaSuite } from "./kafka.suite.ts";
+import type { Bench } from "./suite-bench.ts";
 import { openReader, until } from "./suite-reader.ts";
 
 async function fakeBench(): Promise<Bench> {
