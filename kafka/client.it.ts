@@ -10,11 +10,11 @@ import { cacheFolder } from "../core/cache-folder.ts";
 import { isLabError } from "../core/errors.ts";
 import { kafkaClassPath } from "../services/kafka-jars.ts";
 import { sharedBroker, startBroker } from "../test/support/kafka.ts";
+import type { Bench } from "./bench.suite.ts";
 import { connectKafka } from "./client.ts";
 import { kafkaSuite } from "./kafka.suite.ts";
 import type { Kafka } from "./ports.ts";
-import type { Bench } from "./suite-bench.ts";
-import { openReader, until } from "./suite-reader.ts";
+import { openReader, until } from "./reader.suite.ts";
 
 const never = new AbortController().signal;
 

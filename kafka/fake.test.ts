@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isLabError } from "../core/errors.ts";
+import type { Bench } from "./bench.suite.ts";
 import { fakeKafka } from "./fake.ts";
 import { kafkaSuite } from "./kafka.suite.ts";
-import type { Bench } from "./suite-bench.ts";
-import { openReader, until } from "./suite-reader.ts";
+import { openReader, until } from "./reader.suite.ts";
 
 async function fakeBench(): Promise<Bench> {
   const kafka = fakeKafka({ mostRecordsPerBatch: 20 });

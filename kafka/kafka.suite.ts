@@ -1,12 +1,12 @@
 /** What every way into Kafka must do: run on the fake in memory and on the adapter with a real broker. */
 
 import { type TestContext, test } from "node:test";
-import { adminPromises } from "./suite-admin.ts";
-import type { Bench, Check } from "./suite-bench.ts";
-import { memberPromises } from "./suite-members.ts";
-import { positionPromises } from "./suite-positions.ts";
-import { recordPromises } from "./suite-records.ts";
-import { transactionPromises } from "./suite-transactions.ts";
+import { adminPromises } from "./admin.suite.ts";
+import type { Bench, Check } from "./bench.suite.ts";
+import { memberPromises } from "./members.suite.ts";
+import { positionPromises } from "./positions.suite.ts";
+import { recordPromises } from "./records.suite.ts";
+import { transactionPromises } from "./transactions.suite.ts";
 
 export function kafkaSuite(name: string, openBench: (t: TestContext) => Promise<Bench>): void {
   const check: Check = (promise, body) =>

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { isLabError } from "../core/errors.ts";
-import { type Check, newTopic, numbered, send } from "./suite-bench.ts";
-import { openReader } from "./suite-reader.ts";
+import { type Check, newTopic, numbered, send } from "./bench.suite.ts";
+import { openReader } from "./reader.suite.ts";
 
 export function adminPromises(check: Check): void {
   check("offsets are found by time", async (t, bench, admin) => {

@@ -1,8 +1,8 @@
 /** Only what was committed is seen. */
 
 import assert from "node:assert/strict";
-import { type Check, newTopic, numbered, send } from "./suite-bench.ts";
-import { openReader, until } from "./suite-reader.ts";
+import { type Check, newTopic, numbered, send } from "./bench.suite.ts";
+import { openReader, until } from "./reader.suite.ts";
 
 const never = new AbortController().signal;
 

@@ -1,10 +1,10 @@
 /** What a record is made of arrives as it was sent. */
 
 import assert from "node:assert/strict";
+import { type Check, newTopic, openSink, send } from "./bench.suite.ts";
 import { murmur2 } from "./partitioner.ts";
 import type { OutgoingRecord } from "./ports.ts";
-import { type Check, newTopic, openSink, send } from "./suite-bench.ts";
-import { openReader } from "./suite-reader.ts";
+import { openReader } from "./reader.suite.ts";
 
 export function recordPromises(check: Check): void {
   check(

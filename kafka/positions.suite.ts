@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
-import { type Check, newTopic, numbered, send } from "./suite-bench.ts";
-import { openReader, until } from "./suite-reader.ts";
+import { type Check, newTopic, numbered, send } from "./bench.suite.ts";
+import { openReader, until } from "./reader.suite.ts";
 
 export function positionPromises(check: Check): void {
   check(
