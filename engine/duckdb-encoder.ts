@@ -7,7 +7,8 @@ import type { StructField, StructType } from "../delta/types.ts";
 import type { Encoded, EncodePlan, Encoder } from "./encoder.ts";
 import { openEngine, quoteName } from "./instance.ts";
 import { createJsonSource, type Source } from "./json-source.ts";
-import { KAFKA_FIELD, loadOrigins, type Origins } from "./kafka-column.ts";
+import { KAFKA_FIELD } from "./kafka-column.ts";
+import { loadOrigins, type Origins } from "./origins.ts";
 import { createRawBatch, type RawBatch } from "./raw-batch.ts";
 import { writeRowFiles } from "./row-files.ts";
 import { sqlType } from "./sql-types.ts";
@@ -48,6 +49,8 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
   const json = createJsonSource(feedFile);
   /** By transform: what the messages seen so far suggest, where the plan does not say. */
   const inputs = new Map<string, StructType>();
+  /** The transform used last, under its text and input: checking it anew for each batch would cost more than running it. */
+  const prepared = new Map<string, Transform>();
   let last: Promise<unknown> = Promise.resolve();
 
   /** Runs `work` when what was asked for before is done, and clears up after it. */
@@ -67,51 +70,62 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
 
   async function encode(batch: RawBatch, plan: EncodePlan, signal: AbortSignal): Promise<Encoded> {
     const source = await read(batch, plan, signal);
-    const counts = new Map<number, { rows: number; skipped: number }>();
-    for (let i = 0; i < batch.length; i++) counts.set(batch.partition(i), { rows: 0, skipped: 0 });
+    const counts = emptyCounts(batch);
     const encoded: Encoded = { files: [], bad: source.bad, counts, evolvedSchema: undefined };
-    let schema = plan.schema;
-    let rows = { rows: "rows", keys: "rows" };
-    if (plan.transform === undefined) schema = source.schema;
-    else if (source.schema !== plan.input) encoded.evolvedInput = source.schema;
+    if (plan.transform === undefined && source.schema !== plan.schema) encoded.evolvedSchema = source.schema;
+    if (plan.transform !== undefined && source.schema !== plan.input) encoded.evolvedInput = source.schema;
+    if (source.places.length === 0) return encoded;
 
-    if (source.places.length > 0) {
-      const origins = await loadOrigins(engine, batch, source.places, { withValues: plan.format === "text" });
-      if (plan.transform === undefined) {
-        rows = rowsOfMessages(source, origins, plan);
-        for (const place of source.places) counts.get(batch.partition(place))!.rows++;
-      } else {
-        const columns = source.schema.fields.map((field) => ({ field, sql: source.column(field) }));
-        await loadMessages(engine, columns, origins, source.from, signal);
-        const transform = await prepareTransform(engine, plan.transform, source.schema, signal);
-        schema = mergeYield(transform, plan, plan.onUnknownField === "add");
-        const count = source.places.length;
-        const failed = await applyTransform(engine, transform, { ...plan, schema }, count, signal);
-        encoded.bad = [...source.bad, ...failed].sort((a, b) => a.index - b.index);
-        const made = await rowsByPlace(engine, signal);
-        const letters = new Set(failed.map((bad) => bad.index));
-        for (const place of source.places) {
-          const count = counts.get(batch.partition(place))!;
-          count.rows += made.get(place) ?? 0;
-          if (!made.has(place) && !letters.has(place)) count.skipped++;
-        }
-      }
-      const { partitionColumns } = plan;
-      const expected = [...counts.values()].reduce((sum, count) => sum + count.rows, 0);
-      if (expected > 0)
-        encoded.files = await writeRowFiles({
-          engine,
-          ...rows,
-          schema,
-          partitionColumns,
-          stagingDir,
-          signal,
-        });
-      const written = encoded.files.reduce((sum, file) => sum + file.rows, 0);
-      if (written !== expected) throw new LabError("INTERNAL", `${expected} rows became ${written} in files`);
+    const origins = await loadOrigins({
+      engine,
+      batch,
+      places: source.places,
+      withValues: plan.format === "text",
+      withPlaces: plan.transform !== undefined,
+      signal,
+    });
+    const { transform, partitionColumns } = plan;
+    let { schema } = source;
+    let rows = { rows: "rows", keys: "rows" };
+    if (transform === undefined) {
+      rows = rowsOfMessages(source, origins, plan);
+      for (const place of source.places) counts.get(batch.partition(place))!.rows++;
+    } else {
+      schema = await makeTransformedRows({ ...plan, transform }, source, origins, encoded, batch, signal);
+      if (schema !== plan.schema) encoded.evolvedSchema = schema;
     }
-    if (schema !== plan.schema) encoded.evolvedSchema = schema;
+    const expected = [...counts.values()].reduce((sum, count) => sum + count.rows, 0);
+    if (expected > 0)
+      encoded.files = await writeRowFiles({ engine, ...rows, schema, partitionColumns, stagingDir, signal });
+    const written = encoded.files.reduce((sum, file) => sum + file.rows, 0);
+    if (written !== expected) throw new LabError("INTERNAL", `${expected} rows became ${written} in files`);
     return encoded;
+  }
+
+  /** Makes the table `rows`, adds letters and counts to `encoded`, and says the schema the rows have. */
+  async function makeTransformedRows(
+    plan: EncodePlan & { transform: string },
+    source: Source,
+    origins: Origins,
+    encoded: Encoded,
+    batch: RawBatch,
+    signal: AbortSignal,
+  ): Promise<StructType> {
+    const columns = source.schema.fields.map((field) => ({ field, sql: source.column(field) }));
+    const count = source.places.length;
+    await loadMessages(engine, { columns, origins, from: source.from, count }, signal);
+    const transform = await prepare(plan.transform, source.schema, signal);
+    const schema = mergeYield(transform, plan, plan.onUnknownField === "add");
+    const failed = await applyTransform(engine, transform, { ...plan, schema }, count, signal);
+    encoded.bad = [...source.bad, ...failed].sort((a, b) => a.index - b.index);
+    const made = await rowsByPlace(engine, signal);
+    const letters = new Set(failed.map((bad) => bad.index));
+    for (const place of source.places) {
+      const count = encoded.counts.get(batch.partition(place))!;
+      count.rows += made.get(place) ?? 0;
+      if (!made.has(place) && !letters.has(place)) count.skipped++;
+    }
+    return schema;
   }
 
   /** The messages in their own schema: the table's, or, before a transform, the one it reads. */
@@ -131,17 +145,22 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
     return format === "text" ? TEXT_SCHEMA : json.infer(batch, signal);
   }
 
-  /** What `sql` yields of messages of `input`. */
+  /** The transform over `messages` as they stand, of schema `input`. */
   async function prepare(sql: string, input: StructType, signal: AbortSignal): Promise<Transform> {
-    const origins = await loadOrigins(engine, createRawBatch(), new Uint32Array(), { withValues: false });
-    await loadMessages(
-      engine,
-      input.fields.map((field) => ({ field, sql: "NULL" })),
-      origins,
-      undefined,
-      signal,
-    );
-    return prepareTransform(engine, sql, input, signal);
+    const key = JSON.stringify([sql, input]);
+    const known = prepared.get(key) ?? (await prepareTransform(engine, sql, input, signal));
+    prepared.clear();
+    prepared.set(key, known);
+    return known;
+  }
+
+  /** The transform over messages that are yet to come. */
+  async function prepareAhead(sql: string, input: StructType, signal: AbortSignal): Promise<Transform> {
+    const none = { batch: createRawBatch(), places: new Uint32Array(), withValues: false, withPlaces: true };
+    const origins = await loadOrigins({ engine, ...none, signal });
+    const columns = input.fields.map((field) => ({ field, sql: "NULL" }));
+    await loadMessages(engine, { columns, origins, from: "origins AS origin", count: 0 }, signal);
+    return prepare(sql, input, signal);
   }
 
   return {
@@ -150,16 +169,24 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
       inTurn(async () => {
         const input = await inferInput(batch, plan.format, signal);
         if (plan.transform === undefined || input === null) return input;
-        const { columns, isUnnesting } = await prepare(plan.transform, input, signal);
+        const { columns, isUnnesting } = await prepareAhead(plan.transform, input, signal);
         return { type: "struct", fields: isUnnesting ? [...columns, INDEX_FIELD] : columns };
       }),
     inferInput: (batch, plan, signal) => inTurn(() => inferInput(batch, plan.format, signal)),
-    checkTransform: (sql, input, signal) => inTurn(async () => (await prepare(sql, input, signal)).columns),
+    checkTransform: (sql, input, signal) =>
+      inTurn(async () => (await prepareAhead(sql, input, signal)).columns),
     async close() {
       await last;
       engine.close();
     },
   };
+}
+
+function emptyCounts(batch: RawBatch): Encoded["counts"] {
+  const counts: Encoded["counts"] = new Map();
+  for (let i = 0; i < batch.length; i++)
+    if (!counts.has(batch.partition(i))) counts.set(batch.partition(i), { rows: 0, skipped: 0 });
+  return counts;
 }
 
 /**
@@ -174,7 +201,7 @@ function rowsOfMessages(source: Source, origins: Origins, plan: EncodePlan): { r
     `(SELECT ${some.map((field) => `${sqlOf(field)} AS ${quoteName(field.name)}`).join(", ")} FROM ${from})`;
 
   function sqlOf(field: StructField): string {
-    if (field.name === KAFKA_FIELD.name && plan.metadata) return origins.kafka;
+    if (field.name === KAFKA_FIELD.name && plan.metadata) return `struct_pack(${origins.members})`;
     const column = unheld.has(field) ? `NULL::${sqlType(field.type)}` : source.column(field);
     if (!plan.deriveDate || field.name !== "date" || field.type !== "string") return column;
     return `coalesce(${column}, ${origins.day})`;

@@ -7,7 +7,8 @@ import type { DataType, StructField, StructType } from "../delta/types.ts";
 import { deltaType } from "./duckdb-types.ts";
 import type { BadRecord } from "./encoder.ts";
 import { type Engine, quoteName } from "./instance.ts";
-import { KAFKA_FIELD, type Origins, withoutKafka } from "./kafka-column.ts";
+import { KAFKA_FIELD, withoutKafka } from "./kafka-column.ts";
+import type { Origins } from "./origins.ts";
 import { sqlType } from "./sql-types.ts";
 import { checkRowLocal, refused } from "./transform-check.ts";
 
@@ -26,29 +27,27 @@ export type Transform = {
 export type InputColumn = { field: StructField; sql: string };
 
 /**
- * (Re)makes `messages`, which transforms read: `columns` over `from`, `_kafka` last. Without `from` it is empty, for
- * checks.
+ * (Re)makes `messages`, which transforms read: `columns` over `from`, `_kafka` last. INTERNAL where they are not `count` rows: a
+ * message would get another's origin.
  */
 export async function loadMessages(
   engine: Engine,
-  columns: readonly InputColumn[],
-  origins: Origins,
-  from: string | undefined,
+  messages: { columns: readonly InputColumn[]; origins: Origins; from: string; count: number },
   signal: AbortSignal,
 ): Promise<void> {
-  const source = from ?? "(SELECT NULL) AS message, origins AS origin WHERE false";
-  const select = columns
+  const { origins, from, count } = messages;
+  const columns = messages.columns
     .filter(({ field }) => field.type !== "void")
-    .map(
-      ({ field, sql }) =>
-        `CAST(${from ? sql : "NULL"} AS ${sqlType(field.type)}) AS ${quoteName(field.name)}`,
-    );
-  const kafka = `${origins.kafka.replace(/\)$/, `, ${PLACE} := origin.place)`)} AS ${quoteName(KAFKA_FIELD.name)}`;
+    .map(({ field, sql }) => `CAST(${sql} AS ${sqlType(field.type)}) AS ${quoteName(field.name)}`);
+  columns.push(`struct_pack(${origins.members}, ${PLACE} := origin.place) AS ${quoteName(KAFKA_FIELD.name)}`);
   await engine.run(
-    `CREATE OR REPLACE TEMP TABLE all_messages AS SELECT ${[...select, kafka].join(", ")} FROM ${source};
+    `CREATE OR REPLACE TEMP TABLE all_messages AS SELECT ${columns.join(", ")} FROM ${from};
      CREATE OR REPLACE TEMP VIEW messages AS SELECT * FROM all_messages`,
     { signal },
   );
+  const [made] = await engine.rows("SELECT count(*) AS count FROM all_messages", { signal });
+  if (Number(made!.count) !== count)
+    throw new LabError("INTERNAL", `${count} messages became ${made!.count} rows before the transform`);
 }
 
 /** Checks `sql` against `messages` as it stands. TRANSFORM_REFUSED where it is not row-local or yields what no table can hold. */
