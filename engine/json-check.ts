@@ -1,13 +1,13 @@
 /**
  * A look at the bytes of a JSON message before DuckDB converts them. DuckDB's reader turns many a wrong value into NULL or into
  * another value without a word (1.7 for BIGINT becomes 2, "12" becomes 12, NaN and trailing commas pass, of doubled keys the first
- * wins, unknown keys vanish), and asking it for the structure of a message costs five times what converting it does. So each message
+ * wins, unknown keys vanish), and asking it for the structure of messages costs two to five times what converting them does. So each message
  * is walked once along the schema, without making any object: what is plainly right goes to DuckDB as it is, the rest to
  * `json-exact.ts`.
  */
 
-import { decimalOf } from "../delta/schema.ts";
-import type { DataType, StructType } from "../delta/types.ts";
+import type { StructType } from "../delta/types.ts";
+import { type Field, type Node, structNode } from "./json-shape.ts";
 import { daysIn } from "./json-time.ts";
 
 /** Not plainly right: perhaps wrong, perhaps only unusual. */
@@ -28,57 +28,43 @@ export type JsonCheck = {
   hasMet(name: string): boolean;
 };
 
-/** Digits that surely fit, whatever they are. */
-const SAFE_DIGITS: Readonly<Record<string, number>> = { byte: 2, short: 4, integer: 9, long: 18 };
+const TAB = 9;
+const NEWLINE = 10;
+const RETURN = 13;
+const SPACE = 32;
+const QUOTE = 34;
+const BACKSLASH = 92;
+const COMMA = 44;
+const COLON = 58;
+const OPEN_BRACE = 123;
+const CLOSE_BRACE = 125;
+const OPEN_BRACKET = 91;
+const CLOSE_BRACKET = 93;
+const MINUS = 45;
+const PLUS = 43;
+const POINT = 46;
+const ZERO = 48;
+const NINE = 57;
+const LETTER_T = 116;
+const LETTER_A = 97;
+const LETTER_E = 101;
+const CAPITAL_T = 84;
+const CAPITAL_Z = 90;
+const LETTER_F = 102;
+const LETTER_N = 110;
+const LETTER_U = 117;
+
 /** Digits that a double carries exactly, so that DuckDB's way over a double to a decimal changes none. */
 const DOUBLE_DIGITS = 15;
 const MAX_DEPTH = 200;
 const SIMPLE_ESCAPES = new Set([...'"\\/bfnrt'].map((character) => character.charCodeAt(0)));
 /** Bytes at which a string ends, escapes, or is none: the quote, the backslash, control characters. */
 const STOPS = Uint8Array.from({ length: 256 }, (_, byte) =>
-  byte < 32 || byte === 34 || byte === 92 ? 1 : 0,
+  byte < SPACE || byte === QUOTE || byte === BACKSLASH ? 1 : 0,
 );
 const TRUE = Buffer.from("true");
 const FALSE = Buffer.from("false");
 const NULL = Buffer.from("null");
-
-type Kind =
-  | "string"
-  | "integer"
-  | "double"
-  | "decimal"
-  | "boolean"
-  | "timestamp"
-  | "timestamp_ntz"
-  | "date"
-  | "struct"
-  | "array"
-  | "map"
-  | "never";
-
-type Node = {
-  kind: Kind;
-  /** Most digits of a number: before the point for DECIMAL. */
-  digits: number;
-  scale: number;
-  /** A float overflows where a double does not. */
-  isFloat: boolean;
-  fields: Field[];
-  required: number;
-  /** Of an array's elements or a map's values. */
-  element: Node | null;
-  isElementNullable: boolean;
-};
-
-type Field = {
-  name: Uint8Array;
-  node: Node;
-  isNullable: boolean;
-  /** The object in which the field was met last: a second time in the same one is a doubled key. */
-  metIn: number;
-  /** The field that followed last time: producers keep an order. */
-  follower: Field | null;
-};
 
 /**
  * A check for messages of `schema`. It expects valid UTF-8 with a newline at `bytes[end]`. Doubtful cases are UNSURE, never FITS.
@@ -100,8 +86,8 @@ export function compileJsonCheck(schema: StructType, options: { ignoreUnknown: b
   function skipSpace(): void {
     while (at < end) {
       const byte = bytes[at]!;
-      if (byte > 32 || (byte !== 32 && byte !== 10 && byte !== 13 && byte !== 9)) return;
-      if (byte === 10 || byte === 13) hasNewline = true;
+      if (byte > SPACE || (byte !== SPACE && byte !== NEWLINE && byte !== RETURN && byte !== TAB)) return;
+      if (byte === NEWLINE || byte === RETURN) hasNewline = true;
       at++;
     }
   }
@@ -113,7 +99,7 @@ export function compileJsonCheck(schema: StructType, options: { ignoreUnknown: b
       if (bytes[at] !== byte || at >= end) return false;
     }
     at++;
-    if (bytes[at]! <= 32) skipSpace();
+    if (bytes[at]! <= SPACE) skipSpace();
     return true;
   }
 
@@ -125,12 +111,12 @@ export function compileJsonCheck(schema: StructType, options: { ignoreUnknown: b
 
   function value(node: Node, isNullable: boolean): boolean {
     const first = bytes[at]!;
-    if (first === 110) return isNullable && literal(NULL);
+    if (first === LETTER_N) return isNullable && literal(NULL);
     switch (node.kind) {
       case "string":
-        if (first === 34) return text();
-        if (first === 116) return literal(TRUE);
-        if (first === 102) return literal(FALSE);
+        if (first === QUOTE) return text();
+        if (first === LETTER_T) return literal(TRUE);
+        if (first === LETTER_F) return literal(FALSE);
         return integer(DOUBLE_DIGITS);
       case "integer":
         return integer(node.digits);
@@ -139,19 +125,19 @@ export function compileJsonCheck(schema: StructType, options: { ignoreUnknown: b
       case "decimal":
         return decimal(node);
       case "boolean":
-        return first === 116 ? literal(TRUE) : first === 102 && literal(FALSE);
+        return first === LETTER_T ? literal(TRUE) : first === LETTER_F && literal(FALSE);
       case "timestamp":
-        return first === 34 && date(1) && clock() && zone() && bytes[at++] === 34;
+        return first === QUOTE && date(1) && clock() && zone() && bytes[at++] === QUOTE;
       case "timestamp_ntz":
-        return first === 34 && date(1) && clock() && bytes[at++] === 34;
+        return first === QUOTE && date(1) && clock() && bytes[at++] === QUOTE;
       case "date":
-        return first === 34 && date(1) && bytes[at++] === 34;
+        return first === QUOTE && date(1) && bytes[at++] === QUOTE;
       case "struct":
-        return first === 123 && object(node);
+        return first === OPEN_BRACE && object(node);
       case "array":
-        return first === 91 && array(node);
+        return first === OPEN_BRACKET && array(node);
       case "map":
-        return first === 123 && map(node);
+        return first === OPEN_BRACE && map(node);
       default:
         return false;
     }
@@ -165,8 +151,8 @@ export function compileJsonCheck(schema: StructType, options: { ignoreUnknown: b
     for (;;) {
       while (stops[from[i]!] === 0) i++;
       at = i;
-      if (from[i] === 34) break;
-      if (from[i] !== 92 || !escapeSequence()) return false;
+      if (from[i] === QUOTE) break;
+      if (from[i] !== BACKSLASH || !escapeSequence()) return false;
       i = at + 1;
     }
     at++;
@@ -177,11 +163,11 @@ export function compileJsonCheck(schema: StructType, options: { ignoreUnknown: b
   function escapeSequence(): boolean {
     escapes++;
     const kind = bytes[++at]!;
-    if (kind !== 117) return SIMPLE_ESCAPES.has(kind);
+    if (kind !== LETTER_U) return SIMPLE_ESCAPES.has(kind);
     const unit = hex4();
     if (unit < 0 || (unit >= 0xdc00 && unit <= 0xdfff)) return false;
     if (unit < 0xd800 || unit > 0xdfff) return true;
-    if (bytes[++at] !== 92 || bytes[++at] !== 117) return false;
+    if (bytes[++at] !== BACKSLASH || bytes[++at] !== LETTER_U) return false;
     const low = hex4();
     return low >= 0xdc00 && low <= 0xdfff;
   }
@@ -191,8 +177,8 @@ export function compileJsonCheck(schema: StructType, options: { ignoreUnknown: b
     for (let i = 0; i < 4; i++) {
       const byte = bytes[++at]!;
       const lower = byte | 32;
-      if (byte >= 48 && byte <= 57) unit = unit * 16 + byte - 48;
-      else if (lower >= 97 && lower <= 102) unit = unit * 16 + lower - 87;
+      if (byte >= ZERO && byte <= NINE) unit = unit * 16 + byte - ZERO;
+      else if (lower >= LETTER_A && lower <= LETTER_F) unit = unit * 16 + lower - LETTER_A + 10;
       else return -1;
     }
     return unit;
@@ -201,14 +187,14 @@ export function compileJsonCheck(schema: StructType, options: { ignoreUnknown: b
   /** Steps over digits and says how many; -1 for a leading zero that is not alone. */
   function wholeDigits(): number {
     const from = at;
-    while (bytes[at]! >= 48 && bytes[at]! <= 57) at++;
-    return bytes[from] === 48 && at - from > 1 ? -1 : at - from;
+    while (bytes[at]! >= ZERO && bytes[at]! <= NINE) at++;
+    return bytes[from] === ZERO && at - from > 1 ? -1 : at - from;
   }
 
   function integer(mostDigits: number): boolean {
-    const isNegative = bytes[at] === 45;
+    const isNegative = bytes[at] === MINUS;
     if (isNegative) at++;
-    if (isNegative && bytes[at] === 48) return false;
+    if (isNegative && bytes[at] === ZERO) return false;
     const digits = wholeDigits();
     return digits > 0 && digits <= mostDigits && endsNumber();
   }
@@ -216,31 +202,31 @@ export function compileJsonCheck(schema: StructType, options: { ignoreUnknown: b
   /** No fraction and no exponent follows. */
   function endsNumber(): boolean {
     const byte = bytes[at]!;
-    return byte !== 46 && (byte | 32) !== 101;
+    return byte !== POINT && (byte | 32) !== LETTER_E;
   }
 
   function double(isFloat: boolean): boolean {
-    if (bytes[at] === 45) at++;
+    if (bytes[at] === MINUS) at++;
     const digits = wholeDigits();
     if (digits <= 0 || digits > 18 || !fraction()) return false;
     if (endsNumber()) return true;
-    if (isFloat || (bytes[at]! | 32) !== 101) return false;
+    if (isFloat || (bytes[at]! | 32) !== LETTER_E) return false;
     at++;
-    if (bytes[at] === 45 || bytes[at] === 43) at++;
+    if (bytes[at] === MINUS || bytes[at] === PLUS) at++;
     const from = at;
-    while (bytes[at]! >= 48 && bytes[at]! <= 57) at++;
+    while (bytes[at]! >= ZERO && bytes[at]! <= NINE) at++;
     return at > from && at - from <= 2;
   }
 
   function fraction(): boolean {
-    if (bytes[at] !== 46) return true;
+    if (bytes[at] !== POINT) return true;
     const from = ++at;
-    while (bytes[at]! >= 48 && bytes[at]! <= 57) at++;
+    while (bytes[at]! >= ZERO && bytes[at]! <= NINE) at++;
     return at > from;
   }
 
   function decimal(node: Node): boolean {
-    if (bytes[at] === 45) at++;
+    if (bytes[at] === MINUS) at++;
     const digits = wholeDigits();
     if (digits <= 0 || digits > node.digits) return false;
     const point = at;
@@ -250,7 +236,7 @@ export function compileJsonCheck(schema: StructType, options: { ignoreUnknown: b
   }
 
   function twoDigits(): number {
-    const [high, low] = [bytes[at]! - 48, bytes[at + 1]! - 48];
+    const [high, low] = [bytes[at]! - ZERO, bytes[at + 1]! - ZERO];
     if (!(high >= 0 && high <= 9 && low >= 0 && low <= 9)) return -1;
     at += 2;
     return high * 10 + low;
@@ -261,20 +247,20 @@ export function compileJsonCheck(schema: StructType, options: { ignoreUnknown: b
     at += skip;
     const century = twoDigits();
     year = century < 0 ? -1 : century * 100 + twoDigits();
-    if (year < 1 || bytes[at++] !== 45) return false;
+    if (year < 1 || bytes[at++] !== MINUS) return false;
     const month = twoDigits();
-    if (month < 1 || month > 12 || bytes[at++] !== 45) return false;
+    if (month < 1 || month > 12 || bytes[at++] !== MINUS) return false;
     const day = twoDigits();
     return day >= 1 && day <= daysIn(year, month);
   }
 
   /** THH:MM:SS, then up to six decimals. */
   function clock(): boolean {
-    if (bytes[at++] !== 84) return false;
+    if (bytes[at++] !== CAPITAL_T) return false;
     const hour = twoDigits();
-    if (hour < 0 || hour > 23 || bytes[at++] !== 58) return false;
+    if (hour < 0 || hour > 23 || bytes[at++] !== COLON) return false;
     const minute = twoDigits();
-    if (minute < 0 || minute > 59 || bytes[at++] !== 58) return false;
+    if (minute < 0 || minute > 59 || bytes[at++] !== COLON) return false;
     const second = twoDigits();
     if (second < 0 || second > 59) return false;
     const point = at;
@@ -284,11 +270,11 @@ export function compileJsonCheck(schema: StructType, options: { ignoreUnknown: b
   /** Z or +HH:MM; that only where it cannot lead out of the years 1 to 9999. */
   function zone(): boolean {
     const sign = bytes[at++];
-    if (sign === 90) return true;
+    if (sign === CAPITAL_Z) return true;
     if (year === 1 || year === 9999) return false;
-    if (sign !== 43 && sign !== 45) return false;
+    if (sign !== PLUS && sign !== MINUS) return false;
     const hours = twoDigits();
-    if (hours < 0 || hours > 14 || bytes[at++] !== 58) return false;
+    if (hours < 0 || hours > 14 || bytes[at++] !== COLON) return false;
     const minutes = twoDigits();
     return minutes >= 0 && minutes <= 59;
   }
@@ -298,28 +284,28 @@ export function compileJsonCheck(schema: StructType, options: { ignoreUnknown: b
     let required = node.required;
     at++;
     skipSpace();
-    if (bytes[at] === 125) {
+    if (bytes[at] === CLOSE_BRACE) {
       at++;
       return required === 0;
     }
     let last: Field | null = null;
     do {
-      if (bytes[at] !== 34) return false;
+      if (bytes[at] !== QUOTE) return false;
       const field = key(node, last);
       if (field === null) {
         if (!options.ignoreUnknown || (node === root && isReserved())) return false;
         // With escapes it may be the name of a column after all.
         const before = escapes;
-        if (!text() || escapes > before || !eat(58) || !anything(0)) return false;
+        if (!text() || escapes > before || !eat(COLON) || !anything(0)) return false;
         continue;
       }
       if (field.metIn === id) return false;
       field.metIn = id;
-      if (!eat(58) || !value(field.node, field.isNullable)) return false;
+      if (!eat(COLON) || !value(field.node, field.isNullable)) return false;
       if (!field.isNullable) required--;
       last = field;
-    } while (eat(44));
-    return eatLast(125) && required === 0;
+    } while (eat(COMMA));
+    return eatLast(CLOSE_BRACE) && required === 0;
   }
 
   /** As `eat`, but leaves the space behind it, which belongs to what is around. */
@@ -344,7 +330,7 @@ export function compileJsonCheck(schema: StructType, options: { ignoreUnknown: b
     const from = bytes;
     const length = name.length;
     const start = at + 1;
-    if (from[start + length] !== 34) return false;
+    if (from[start + length] !== QUOTE) return false;
     for (let i = 0; i < length; i++) if (from[start + i] !== name[i]) return false;
     at = start + length + 1;
     return true;
@@ -358,44 +344,44 @@ export function compileJsonCheck(schema: StructType, options: { ignoreUnknown: b
   function array(node: Node): boolean {
     at++;
     skipSpace();
-    if (bytes[at] === 93) {
+    if (bytes[at] === CLOSE_BRACKET) {
       at++;
       return true;
     }
     do {
       if (!value(node.element!, node.isElementNullable)) return false;
-    } while (eat(44));
-    return eatLast(93);
+    } while (eat(COMMA));
+    return eatLast(CLOSE_BRACKET);
   }
 
   function map(node: Node): boolean {
     at++;
     skipSpace();
-    if (bytes[at] === 125) {
+    if (bytes[at] === CLOSE_BRACE) {
       at++;
       return true;
     }
     const keys = new Set<string>();
     do {
-      if (bytes[at] !== 34) return false;
+      if (bytes[at] !== QUOTE) return false;
       const from = at;
       if (!text()) return false;
       const name = Buffer.from(bytes.buffer, bytes.byteOffset + from, at - from).toString("latin1");
       if (name.includes("\\") || keys.has(name)) return false;
       keys.add(name);
-      if (!eat(58) || !value(node.element!, node.isElementNullable)) return false;
-    } while (eat(44));
-    return eatLast(125);
+      if (!eat(COLON) || !value(node.element!, node.isElementNullable)) return false;
+    } while (eat(COMMA));
+    return eatLast(CLOSE_BRACE);
   }
 
   /** Any JSON value of a field that is passed over. */
   function anything(depth: number): boolean {
     const first = bytes[at]!;
-    if (first === 34) return text();
-    if (first === 110) return literal(NULL);
-    if (first === 116) return literal(TRUE);
-    if (first === 102) return literal(FALSE);
-    if (first !== 123 && first !== 91) return double(false);
+    if (first === QUOTE) return text();
+    if (first === LETTER_N) return literal(NULL);
+    if (first === LETTER_T) return literal(TRUE);
+    if (first === LETTER_F) return literal(FALSE);
+    if (first !== OPEN_BRACE && first !== OPEN_BRACKET) return double(false);
     if (depth === MAX_DEPTH) return false;
     const close = first + 2;
     at++;
@@ -405,9 +391,9 @@ export function compileJsonCheck(schema: StructType, options: { ignoreUnknown: b
       return true;
     }
     do {
-      if (first === 123 && !(bytes[at] === 34 && text() && eat(58))) return false;
+      if (first === OPEN_BRACE && !(bytes[at] === QUOTE && text() && eat(COLON))) return false;
       if (!anything(depth + 1)) return false;
-    } while (eat(44));
+    } while (eat(COMMA));
     return eatLast(close);
   }
 
@@ -419,58 +405,11 @@ export function compileJsonCheck(schema: StructType, options: { ignoreUnknown: b
       end = until | 0;
       hasNewline = false;
       skipSpace();
-      if (bytes[at] !== 123 || !object(root)) return UNSURE;
+      if (bytes[at] !== OPEN_BRACE || !object(root)) return UNSURE;
       skipSpace();
       if (at !== end) return UNSURE;
       return hasNewline ? FITS_WITH_NEWLINES : FITS;
     },
     hasMet: (name) => met.get(name)!.metIn > 0,
   };
-}
-
-function node(kind: Kind, rest: Partial<Node> = {}): Node {
-  return {
-    kind,
-    digits: 0,
-    scale: 0,
-    isFloat: false,
-    fields: [],
-    required: 0,
-    element: null,
-    isElementNullable: true,
-    ...rest,
-  };
-}
-
-function structNode(type: StructType): Node {
-  const fields = type.fields.map((field) => ({
-    name: Buffer.from(field.name),
-    node: typeNode(field.type),
-    isNullable: field.nullable,
-    metIn: 0,
-    follower: null as Field | null,
-  }));
-  for (const [i, field] of fields.entries()) field.follower = fields[i + 1] ?? null;
-  return node("struct", { fields, required: fields.filter((field) => !field.isNullable).length });
-}
-
-function typeNode(type: DataType): Node {
-  if (typeof type === "object") {
-    if (type.type === "struct") return structNode(type);
-    if (type.type === "array")
-      return node("array", { element: typeNode(type.elementType), isElementNullable: type.containsNull });
-    if (type.keyType !== "string") return node("never");
-    return node("map", { element: typeNode(type.valueType), isElementNullable: type.valueContainsNull });
-  }
-  const digits = SAFE_DIGITS[type];
-  if (digits !== undefined) return node("integer", { digits });
-  const decimal = decimalOf(type);
-  if (decimal) return node("decimal", { digits: decimal.precision - decimal.scale, scale: decimal.scale });
-  if (type === "string") return node("string");
-  if (type === "double" || type === "float") return node("double", { isFloat: type === "float" });
-  if (type === "boolean") return node("boolean");
-  if (type === "timestamp") return node("timestamp");
-  if (type === "timestamp_ntz") return node("timestamp_ntz");
-  if (type === "date") return node("date");
-  return node("never");
 }

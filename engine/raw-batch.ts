@@ -45,6 +45,7 @@ const NEWLINE = new Uint8Array([10]);
 const NULL_VALUE = 1;
 const NULL_KEY = 2;
 const APPEND_TIME = 4;
+const KEPT_NAMES = 64;
 const NO_HEADERS: readonly (readonly [string, Uint8Array | null])[] = [];
 
 /** An empty batch. `capacityBytes` is the room for values that is taken at once; it grows by itself beyond. */
@@ -53,6 +54,8 @@ export function createRawBatch(options: { capacityBytes?: number } = {}): RawBat
   const keys = growingBytes(1 << 12);
   const headers = growingBytes(1 << 12);
   const topicNames: string[] = [];
+  /** In UTF-8; nearly always the same few. */
+  const headerNames = new Map<string, Uint8Array>();
   let bytes = 0;
   let length = 0;
   let room = 1024;
@@ -87,6 +90,16 @@ export function createRawBatch(options: { capacityBytes?: number } = {}): RawBat
     return found >= 0 ? found : topicNames.push(name) - 1;
   }
 
+  function headerName(name: string): Uint8Array {
+    let known = headerNames.get(name);
+    if (known === undefined) {
+      if (headerNames.size >= KEPT_NAMES) headerNames.clear();
+      known = Buffer.from(name);
+      headerNames.set(name, known);
+    }
+    return known;
+  }
+
   function at<T>(column: ArrayLike<T>, index: number): T {
     if (index >= 0 && index < length) return column[index]!;
     throw new LabError("INTERNAL", `batch of ${length} has no message ${index}`);
@@ -115,7 +128,7 @@ export function createRawBatch(options: { capacityBytes?: number } = {}): RawBat
       bytes += value?.length ?? 0;
       if (key !== null) keys.append(key);
       keyEnds[length] = keys.used;
-      for (const [name, content] of record.headers) appendHeader(headers, name, content);
+      for (const [name, content] of record.headers) appendHeader(headers, headerName(name), content);
       headerEnds[length] = headers.used;
       offsets[length] = record.offset;
       timestamps[length] = record.timestampMs;
@@ -153,21 +166,32 @@ export function createRawBatch(options: { capacityBytes?: number } = {}): RawBat
 type GrowingBytes = {
   readonly used: number;
   append(piece: Uint8Array): void;
+  /** Four bytes, little-endian. */
+  appendInt32(value: number): void;
   view(start: number, end: number): Uint8Array;
 };
 
 function growingBytes(capacity: number): GrowingBytes {
   let bytes = new Uint8Array(Math.max(capacity, 1));
   let used = 0;
+  /** Makes room for `size` more and says where they begin. */
+  function take(size: number): number {
+    const start = used;
+    used += size;
+    if (used > bytes.length) bytes = grown(bytes, new Uint8Array(Math.max(used, bytes.length * 2)));
+    return start;
+  }
   return {
     get used() {
       return used;
     },
     append(piece) {
-      const end = used + piece.length;
-      if (end > bytes.length) bytes = grown(bytes, new Uint8Array(Math.max(end, bytes.length * 2)));
-      bytes.set(piece, used);
-      used = end;
+      const start = take(piece.length);
+      bytes.set(piece, start);
+    },
+    appendInt32(value) {
+      const start = take(4);
+      for (let i = 0; i < 4; i++) bytes[start + i] = value >> (8 * i);
     },
     view: (start, end) => bytes.subarray(start, end),
   };
@@ -179,24 +203,21 @@ function grown<T extends { set(from: T): void }>(from: T, to: T): T {
 }
 
 /** A header: length of its name, length of its value or -1 for null (int32, little-endian), name in UTF-8, value. */
-function appendHeader(into: GrowingBytes, name: string, value: Uint8Array | null): void {
-  const nameBytes = Buffer.from(name);
-  const lengths = new DataView(new ArrayBuffer(8));
-  lengths.setInt32(0, nameBytes.length, true);
-  lengths.setInt32(4, value === null ? -1 : value.length, true);
-  into.append(new Uint8Array(lengths.buffer));
-  into.append(nameBytes);
+function appendHeader(into: GrowingBytes, name: Uint8Array, value: Uint8Array | null): void {
+  into.appendInt32(name.length);
+  into.appendInt32(value === null ? -1 : value.length);
+  into.append(name);
   if (value !== null) into.append(value);
 }
 
 function readHeaders(from: Uint8Array): (readonly [string, Uint8Array | null])[] {
-  const lengths = new DataView(from.buffer, from.byteOffset, from.byteLength);
+  const bytes = Buffer.from(from.buffer, from.byteOffset, from.length);
   const headers: (readonly [string, Uint8Array | null])[] = [];
   for (let at = 0; at < from.length; ) {
-    const nameEnd = at + 8 + lengths.getInt32(at, true);
-    const valueLength = lengths.getInt32(at + 4, true);
-    const name = Buffer.from(from.buffer, from.byteOffset + at + 8, nameEnd - at - 8).toString("utf8");
-    at = valueLength < 0 ? nameEnd : nameEnd + valueLength;
+    const nameEnd = at + 8 + bytes.readInt32LE(at);
+    const valueLength = bytes.readInt32LE(at + 4);
+    const name = bytes.toString("utf8", at + 8, nameEnd);
+    at = nameEnd + Math.max(valueLength, 0);
     headers.push([name, valueLength < 0 ? null : from.subarray(nameEnd, at)]);
   }
   return headers;
