@@ -58,14 +58,16 @@ test("two ingesters that start at once on an empty folder make one version 0, an
 });
 
 test("a worker that joins and leaves under load: nothing is lost or doubled", async (t) => {
-  const { brokers, topic, table, produce, ingest } = await setting(t, 40_000);
-  const producer = start(t, [...produce, "--rate", "3000/s"]);
+  const { brokers, topic, table, produce, ingest } = await setting(t, 60_000);
+  const producer = start(t, [...produce, "--rate", "2000/s"]);
   await producer.printed(/./);
   const first = start(t, ingest);
   await first.printed(/"committed"/);
   for (let round = 0; round < 2; round++) {
     const second = start(t, ingest);
-    await second.printed(/"committed"/);
+    await second.printed(/"assigned"/);
+    // On a slow machine the load may be over by now: then there is nothing left for it to commit.
+    await Promise.race([second.printed(/"committed"/), producer.ended]);
     await stop(second);
   }
   const { status } = await producer.ended;
@@ -73,5 +75,5 @@ test("a worker that joins and leaves under load: nothing is lost or doubled", as
   await stop(first);
   const last = await lab([...ingest, "--once"]);
   assert.equal(last.status, 0, last.stderr);
-  assert.equal((await assertLedger({ brokers, topic, tableUri: table })).rows, 40_000);
+  assert.equal((await assertLedger({ brokers, topic, tableUri: table })).rows, 60_000);
 });
