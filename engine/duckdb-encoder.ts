@@ -1,6 +1,6 @@
 /** The encoder over DuckDB: messages are checked and fed as a file, converted into a table, perhaps transformed, and copied out as Parquet. */
 
-import { rm } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { LabError } from "../core/errors.ts";
 import type { StructField, StructType } from "../delta/types.ts";
@@ -30,6 +30,8 @@ export type EncoderOptions = {
   threads: number;
 };
 
+/** What Delta tables have where nothing else is said. */
+const INDEXED_COLUMNS = 32;
 const NO_COLUMNS: StructType = { type: "struct", fields: [] };
 const CLEAR = `DROP TABLE IF EXISTS rows; DROP VIEW IF EXISTS messages; DROP TABLE IF EXISTS all_messages;
   DROP TABLE IF EXISTS origins; DROP TABLE IF EXISTS combinations`;
@@ -37,6 +39,7 @@ const CLEAR = `DROP TABLE IF EXISTS rows; DROP VIEW IF EXISTS messages; DROP TAB
 /** Opens a DuckDB of its own. One batch is encoded at a time; further calls wait. */
 export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
   const { stagingDir } = options;
+  await mkdir(stagingDir, { recursive: true });
   const engine = await openEngine({
     memoryLimitBytes: options.memoryLimitBytes,
     threads: options.threads,
@@ -84,7 +87,7 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
       withPlaces: plan.transform !== undefined,
       signal,
     });
-    const { transform, partitionColumns } = plan;
+    const { transform, partitionColumns, indexedColumns = INDEXED_COLUMNS } = plan;
     let { schema } = source;
     let rows = { rows: "rows", keys: "rows" };
     if (transform === undefined) {
@@ -96,7 +99,15 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
     }
     const expected = [...counts.values()].reduce((sum, count) => sum + count.rows, 0);
     if (expected > 0)
-      encoded.files = await writeRowFiles({ engine, ...rows, schema, partitionColumns, stagingDir, signal });
+      encoded.files = await writeRowFiles({
+        engine,
+        ...rows,
+        schema,
+        partitionColumns,
+        indexedColumns,
+        stagingDir,
+        signal,
+      });
     const written = encoded.files.reduce((sum, file) => sum + file.rows, 0);
     if (written !== expected) throw new LabError("INTERNAL", `${expected} rows became ${written} in files`);
     return encoded;

@@ -8,7 +8,13 @@ import { statsJson } from "./file-stats.ts";
 
 function statsOf(type: DataType, leaf: Record<string, string>, rows = 10) {
   const columns = new Map([['"x"', new Map(Object.entries(leaf))]]);
-  const json = statsJson({ rows, columns, schema: struct({ x: type }), partitionColumns: [] });
+  const json = statsJson({
+    rows,
+    columns,
+    schema: struct({ x: type }),
+    partitionColumns: [],
+    indexedColumns: 32,
+  });
   return { json, ...(JSON.parse(json) as { minValues: { x?: unknown }; maxValues: { x?: unknown } }) };
 }
 
@@ -85,13 +91,30 @@ test("the first columns have statistics, position and time of _kafka always", ()
     (name) => [`"_kafka"."${name}"`, leaf] as const,
   );
   const columns = new Map([...schema.fields.map(({ name }) => [`"${name}"`, leaf] as const), ...kafka]);
-  const stats = JSON.parse(statsJson({ rows: 2, columns, schema, partitionColumns: ["c0"] }));
+  const stats = JSON.parse(
+    statsJson({ rows: 2, columns, schema, partitionColumns: ["c0"], indexedColumns: 32 }),
+  );
   assert.deepEqual(Object.keys(stats.minValues), [
     ...Array.from({ length: 32 }, (_, i) => `c${i + 1}`),
     "_kafka",
   ]);
   assert.deepEqual(stats.minValues._kafka, { partition: 1, offset: 1 });
   assert.equal(stats.numRecords, 2);
+});
+
+test("a plan says how many columns have statistics", async (t) => {
+  const bench = await openWorkbench(t);
+  const schema = struct(Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`c${i}`, "long"])));
+  const batch = batchOf([JSON.stringify(Object.fromEntries(schema.fields.map(({ name }) => [name, 1])))]);
+  const columns = async (changes: { indexedColumns?: number }) => {
+    const { encoded } = await bench.encode(batch, planFor(schema, changes));
+    return Object.keys(JSON.parse(encoded.files[0]!.stats).minValues).length;
+  };
+  // And _kafka.
+  assert.deepEqual(
+    [await columns({}), await columns({ indexedColumns: 3 }), await columns({ indexedColumns: -1 })],
+    [33, 4, 41],
+  );
 });
 
 test("a field may be named __proto__ or hold dots and quotes", () => {
@@ -101,7 +124,7 @@ test("a field may be named __proto__ or hold dots and quotes", () => {
   } as const;
   const leaf = new Map(Object.entries({ min: "1", max: "2", null_count: "0" }));
   const columns = new Map(['"__proto__"', '"a.b"', '"q""q"'].map((key) => [key, leaf]));
-  const json = statsJson({ rows: 2, columns, schema, partitionColumns: [] });
+  const json = statsJson({ rows: 2, columns, schema, partitionColumns: [], indexedColumns: 32 });
   assert.match(json, /"minValues":\{"__proto__":1,"a\.b":1,"q\\"q":1\}/);
 });
 

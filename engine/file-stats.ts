@@ -15,8 +15,8 @@ export type StatsOptions = {
   /** The table's schema; partition columns among it are left out. */
   schema: StructType;
   partitionColumns: readonly string[];
-  /** How many leaf columns get statistics, counted in schema order; default 32. */
-  indexedColumns?: number;
+  /** How many leaf columns get statistics, counted in schema order; -1: all. */
+  indexedColumns: number;
 };
 
 type Tree = { [name: string]: Tree | string };
@@ -33,7 +33,7 @@ const JSON_NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?(e[+-]?\d+)?$/i;
  */
 export function statsJson(options: StatsOptions): string {
   const { rows, columns } = options;
-  let room = options.indexedColumns ?? 32;
+  let room = options.indexedColumns < 0 ? Number.POSITIVE_INFINITY : options.indexedColumns;
   const minValues: Tree = {};
   const maxValues: Tree = {};
   const nullCount: Tree = {};
