@@ -58,6 +58,7 @@ test("Spark and deltalake read a table with partitions, a checkpoint and an adde
   ];
   const ingester = startLab(["ingest", ...args]);
   t.after(() => ingester.child.kill("SIGKILL"));
+  await ingester.printed(/"committed"/);
   await produce(10, 800, () => ({}));
   await produce(800, 1000, (id) => ({ note: `n${id}` }));
   const expressions = ["id", "country", "amount", "note", "_kafka.partition", "_kafka.offset"];

@@ -67,7 +67,7 @@ test("a worker that joins and leaves under load: nothing is lost or doubled", as
     const second = start(t, ingest);
     await second.printed(/"assigned"/);
     // On a slow machine the load may be over by now: then there is nothing left for it to commit.
-    await Promise.race([second.printed(/"committed"/), producer.ended]);
+    await Promise.race([second.printed(/"committed"/).catch(() => {}), producer.ended]);
     await stop(second);
   }
   const { status } = await producer.ended;
