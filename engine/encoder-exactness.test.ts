@@ -12,7 +12,7 @@ import {
   planFor,
   type ReadValue,
   struct,
-} from "./encoder-fixture.ts";
+} from "../test/support/encoder-fixture.ts";
 
 /** JSON text of a value, and what a column of the type holds afterwards (as DuckDB's to_json says), or the letter's code. */
 type Case = readonly [json: string, outcome: { row: ReadValue } | { letter: string }];

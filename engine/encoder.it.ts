@@ -2,8 +2,16 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import {
+  arrayOf,
+  batchOf,
+  mapOf,
+  openWorkbench,
+  planFor,
+  signal,
+  struct,
+} from "../test/support/encoder-fixture.ts";
 import { python } from "../test/support/python.ts";
-import { arrayOf, batchOf, mapOf, openWorkbench, planFor, signal, struct } from "./encoder-fixture.ts";
 
 const READ = `
 import json, sys, datetime, decimal, base64

@@ -15,7 +15,7 @@ import {
   signal,
   struct,
   withKafka,
-} from "./encoder-fixture.ts";
+} from "../test/support/encoder-fixture.ts";
 
 const ID = struct({ id: "long" });
 

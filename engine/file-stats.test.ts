@@ -3,7 +3,15 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { parse } from "lossless-json";
 import type { DataType } from "../delta/types.ts";
-import { arrayOf, batchOf, nullable, openWorkbench, planFor, struct, withKafka } from "./encoder-fixture.ts";
+import {
+  arrayOf,
+  batchOf,
+  nullable,
+  openWorkbench,
+  planFor,
+  struct,
+  withKafka,
+} from "../test/support/encoder-fixture.ts";
 import { statsJson } from "./file-stats.ts";
 
 function statsOf(type: DataType, leaf: Record<string, string>, rows = 10) {

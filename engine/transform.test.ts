@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isLabError } from "../core/errors.ts";
-import { batchOf, nullable, openWorkbench, planFor, signal, struct, withKafka } from "./encoder-fixture.ts";
+import {
+  batchOf,
+  nullable,
+  openWorkbench,
+  planFor,
+  signal,
+  struct,
+  withKafka,
+} from "../test/support/encoder-fixture.ts";
 
 const INPUT = struct({
   id: "long",
