@@ -1,7 +1,7 @@
 /** The whole lab as a user runs it: one command, a second terminal, a browser, Ctrl+C, and once more. */
 
 import assert from "node:assert/strict";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -172,4 +172,36 @@ test("kill -9 of the supervisor leaves none behind, and the next start heals wha
   assert.equal((await healed.ended).status, 0, healed.stderr().slice(-3000));
   const { n, d } = await counted(cwd, "orders");
   assert.equal(n, d);
+});
+
+const ON_S3 = `store: s3://lab/tables
+streams:
+  - topic: my-topic
+    format: text
+  - topic: orders
+    format: json
+    partitionBy: [date]
+`;
+
+test("with a store on S3 all is the same, MinIO included, and a second start goes on", async (t) => {
+  const cwd = await emptyFolder(t);
+  await writeFile(join(cwd, "lab.yaml"), ON_S3);
+  const first = up(t, cwd);
+  await first.printed(/dashboard +http/, 180_000);
+  await hasRows(cwd, "my_topic", 4);
+  const n = await hasRows(cwd, "orders", 100);
+  await interrupt(first);
+
+  const second = up(t, cwd);
+  await second.printed(/dashboard +http/, 120_000);
+  await hasRows(cwd, "orders", n + 50);
+  const [found] = await ask<{ least: string; most: string; n: string; d: string }[]>(
+    cwd,
+    "query",
+    "SELECT min(order_id) AS least, max(order_id) AS most, count(*) AS n, count(DISTINCT order_id) AS d FROM orders",
+  );
+  assert.equal(found?.n, found?.d, "no row is there twice");
+  const tables = await ask<{ name: string; uri?: string }[]>(cwd, "tables");
+  assert.deepEqual(tables.map(({ name }) => name).sort(), ["my_topic", "orders"]);
+  await interrupt(second);
 });
