@@ -29,7 +29,7 @@ function table(settings: readonly Setting[]): string {
       defaultOf(one),
       one.description,
     ];
-    return `| ${cells.map((cell) => cell.replaceAll("|", "\\\\|")).join(" | ")} |`;
+    return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
   });
   return `\n| flag | variable | lab.yaml | default | is |\n|---|---|---|---|---|\n${rows.join("\n")}\n`;
 }
