@@ -1,7 +1,6 @@
 /** `lab ingest`: Kafka to Delta, until it is told to stop or, with --once, until it is caught up. */
 
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
-import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { bytes, integer } from "../core/setting-kinds.ts";
@@ -49,8 +48,8 @@ export const ingest = defineCommand({
     threads: setting<number>({
       flag: "--threads",
       kind: integer(1, 1024),
-      default: Math.min(4, availableParallelism()),
-      description: "threads of the encoder",
+      default: 1,
+      description: "threads of the encoder; a second one costs more CPU and is no faster",
     }),
     failpoint: setting<string | undefined>({
       flag: "--failpoint",

@@ -27,7 +27,7 @@ export function serializePartitionValue(type: DataType, value: TypedValue): stri
 /** The typed value of a text of the log; "" is null for every type. CORRUPT_LOG where it is no value of the type. */
 export function parsePartitionValue(type: DataType, text: string | null): TypedValue {
   if (text === null || text === "") return null;
-  const value = parse(type, text);
+  const value = parseValue(type, text);
   if (value === undefined)
     throw new LabError(
       "CORRUPT_LOG",
@@ -69,7 +69,8 @@ function render(type: DataType, value: TypedValue): string | undefined {
   return undefined;
 }
 
-function parse(type: DataType, text: string): TypedValue | undefined {
+/** The typed value of a text, where "" is a text like any other; undefined where it is no value of the type. */
+export function parseValue(type: DataType, text: string): TypedValue | undefined {
   const decimal = decimalOf(type);
   if (decimal) return decimalText(text, decimal.scale);
   switch (type) {

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { type ColumnStats, statsJson } from "./stats.ts";
 import { indexedColumns } from "./stats-columns.ts";
 import { largestText, smallestText } from "./stats-text.ts";
+import { parseDate } from "./time-text.ts";
 import type { DataType, StructField, StructType } from "./types.ts";
 
 const field = (name: string, type: DataType): StructField => ({ name, type, nullable: true, metadata: {} });
@@ -55,6 +56,94 @@ test("with a NaN there is a min and no max; zero bounds take the wider sign", ()
     '{"numRecords":3,"minValues":{"c":-0.0},"maxValues":{},"nullCount":{"c":0}}',
   );
   assert.match(one("double", { min: -1, max: -0 }), /"maxValues":\{"c":0.0\}/);
+});
+
+test("bounds that are zero, of either sign and type, take the wider sign", () => {
+  for (const type of ["float", "double"] as const) {
+    for (const zero of [0, -0]) {
+      assert.equal(
+        one(type, { min: zero, max: zero }),
+        '{"numRecords":3,"minValues":{"c":-0.0},"maxValues":{"c":0.0},"nullCount":{}}',
+      );
+    }
+  }
+});
+
+test("a column that is all null has no bounds, whatever is given as such", () => {
+  const none = '{"numRecords":3,"minValues":{},"maxValues":{},"nullCount":{"c":3}}';
+  assert.equal(one("long", { min: 0n, max: 0n, nullCount: 3 }), none);
+  assert.equal(one("long", { min: 0n, max: 0n, nullCount: 3n }), none);
+  assert.match(one("long", { min: 0n, max: 0n, nullCount: 2 }), /"minValues":\{"c":0\}/);
+});
+
+test("days and times are bounds in the years 0 to 9999 only", () => {
+  const first = parseDate("0000-01-01")!;
+  const last = parseDate("9999-12-31")!;
+  const micros = (day: number) => BigInt(day) * 86_400_000_000n;
+  const common: [DataType, ColumnStats["min"], ColumnStats["max"], string, string][] = [
+    ["date", first, last, "0000-01-01", "9999-12-31"],
+    [
+      "timestamp",
+      micros(first),
+      micros(last + 1) - 1n,
+      "0000-01-01T00:00:00.000Z",
+      "9999-12-31T23:59:59.999Z",
+    ],
+    [
+      "timestamp_ntz",
+      micros(first),
+      micros(last + 1) - 1n,
+      "0000-01-01T00:00:00.000",
+      "9999-12-31T23:59:59.999",
+    ],
+  ];
+  for (const [type, min, max, lower, upper] of common) {
+    assert.equal(
+      one(type, { min, max }),
+      `{"numRecords":3,"minValues":{"c":"${lower}"},"maxValues":{"c":"${upper}"},"nullCount":{}}`,
+    );
+  }
+  const none = '{"numRecords":3,"minValues":{},"maxValues":{},"nullCount":{}}';
+  assert.equal(one("date", { min: first - 1, max: last + 1 }), none);
+  assert.equal(one("date", { min: -2_147_483_648, max: 2_147_483_647 }), none);
+  for (const type of ["timestamp", "timestamp_ntz"] as const) {
+    assert.equal(one(type, { min: micros(first) - 1n, max: micros(last + 1) }), none);
+    assert.equal(one(type, { min: -(2n ** 63n), max: 2n ** 63n - 1n }), none);
+  }
+});
+
+test("a column may be named __proto__ or hold dots and quotes", () => {
+  const odd = ["__proto__", "a.b", 'q"q'];
+  const schema = struct(
+    ...odd.map((name) => field(name, "long")),
+    field("s", struct(field("__proto__", "long"))),
+  );
+  const columns = [...odd.map((name) => [name]), ["s", "__proto__"]].map((path) => ({ path, min: 1n }));
+  assert.match(
+    statsJson({ numRecords: 1, columns }, table(schema)),
+    /"minValues":\{"__proto__":1,"a\.b":1,"q\\"q":1,"s":\{"__proto__":1\}\}/,
+  );
+});
+
+test("what a table says of its columns decides which are written, a row's origin always is", () => {
+  const columns = [
+    ["a"],
+    ["p"],
+    ["s", "x"],
+    ["_kafka", "topic"],
+    ...["partition", "offset", "timestamp"].map((name) => ["_kafka", name]),
+  ];
+  const written = (configuration: Record<string, string>) =>
+    JSON.parse(
+      statsJson(
+        { numRecords: 1, columns: columns.map((path) => ({ path, nullCount: 0 })) },
+        table(wide, configuration, ["p"]),
+      ),
+    ).nullCount;
+  const origin = { partition: 0, offset: 0, timestamp: 0 };
+  assert.deepEqual(written({}), { a: 0, s: { x: 0 }, _kafka: { topic: 0, ...origin } });
+  assert.deepEqual(written({ "delta.dataSkippingNumIndexedCols": "1" }), { a: 0, _kafka: origin });
+  assert.deepEqual(written({ "delta.dataSkippingStatsColumns": "s" }), { s: { x: 0 }, _kafka: origin });
 });
 
 test("nested columns mirror the structs", () => {
@@ -140,6 +229,7 @@ test("text is cut as the reference cuts it", () => {
   assert.equal(largestText(long), long);
   assert.equal(largestText(`${long}a`), `${long}\u007f`);
   assert.equal(largestText(`${long}\u00e9`), `${long}\u{10FFFF}`);
+  assert.equal(largestText(`${long}\u007f`), `${long}\u{10FFFF}`);
   assert.equal(largestText(`${"\u{10FFFF}".repeat(40)}`), undefined);
   assert.equal(smallestText(`${"x".repeat(31)}\u{1F600}y`), "x".repeat(31));
 });

@@ -18,11 +18,17 @@ export type ColumnStats = {
   hasNaN?: boolean | undefined;
 };
 
+/** Years are written with four digits, 0000 to 9999. In days since 1970. */
+const FIRST_DAY = -719_528;
+const END_DAY = 2_932_897;
+const DAY_MICROS = 86_400_000_000n;
+
 export type FileStats = { numRecords: bigint | number; columns: readonly ColumnStats[] };
 
 /**
  * The `stats` of an add. Columns that the table does not index are left out, and whatever JSON statistics cannot say: NaN and infinities, min and
- * max of booleans, binaries, arrays and maps, text without a bound near its start. Timestamps are cut down to milliseconds, text to 32 characters.
+ * max of booleans, binaries, arrays and maps and of columns that are all null, years beyond four digits, text without a bound near its start.
+ * Timestamps are cut down to milliseconds, text to 32 characters.
  */
 export function statsJson(file: FileStats, table: StatsTable): string {
   const given = new Map(file.columns.map((column) => [JSON.stringify(column.path), column]));
@@ -30,9 +36,11 @@ export function statsJson(file: FileStats, table: StatsTable): string {
   for (const { path, type } of indexedColumns(table)) {
     const column = given.get(JSON.stringify(path));
     if (!column) continue;
+    const nullCount = column.nullCount === undefined ? undefined : String(column.nullCount);
+    plant(nulls!, path, nullCount);
+    if (nullCount === String(file.numRecords)) continue;
     plant(mins!, path, bound(type, column.min, "min"));
     if (column.hasNaN !== true) plant(maxs!, path, bound(type, column.max, "max"));
-    plant(nulls!, path, column.nullCount === undefined ? undefined : String(column.nullCount));
   }
   const parts = [`"numRecords":${file.numRecords}`];
   for (const [name, tree] of [
@@ -83,15 +91,23 @@ function bound(type: DataType, value: TypedValue | undefined, side: "min" | "max
     case "string":
       return typeof value === "string" ? text(value, side) : undefined;
     case "date":
-      return typeof value === "number" ? JSON.stringify(dateText(value)) : undefined;
+      return typeof value === "number" ? date(value) : undefined;
     case "timestamp":
-      return typeof value === "bigint"
-        ? JSON.stringify(`${timestampText(value, "T").slice(0, -3)}Z`)
-        : undefined;
+      return typeof value === "bigint" ? time(value, "Z") : undefined;
     case "timestamp_ntz":
-      return typeof value === "bigint" ? JSON.stringify(timestampText(value, "T").slice(0, -3)) : undefined;
+      return typeof value === "bigint" ? time(value, "") : undefined;
   }
   return undefined;
+}
+
+function date(days: number): string | undefined {
+  return days >= FIRST_DAY && days < END_DAY ? JSON.stringify(dateText(days)) : undefined;
+}
+
+/** Cut down to ms, for the later bound too: readers add one. */
+function time(micros: bigint, zone: "Z" | ""): string | undefined {
+  if (micros < BigInt(FIRST_DAY) * DAY_MICROS || micros >= BigInt(END_DAY) * DAY_MICROS) return undefined;
+  return JSON.stringify(`${timestampText(micros, "T").slice(0, -3)}${zone}`);
 }
 
 /** 0.0 and -0.0 are equal, yet readers may order them: the wider one of both is a bound for both. */

@@ -3,7 +3,7 @@
 const DAY_MS = 86_400_000;
 const DATE = /^([+-]?\d{4,6})-(\d{1,2})-(\d{1,2})$/;
 const TIMESTAMP =
-  /^([+-]?\d{4,6}-\d{1,2}-\d{1,2})(?:[ T](\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?)?\s*(Z|UTC|[+-]\d{2}:?\d{2})?$/;
+  /^([+-]?\d{4,6}-\d{1,2}-\d{1,2})(?:[ T](\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?)?\s*(Z|UTC|[+-]\d{2}(?::?\d{2})?)?$/;
 
 /** Days since 1970-01-01 as `yyyy-MM-dd`. */
 export function dateText(days: number): string {
@@ -48,6 +48,6 @@ export function parseTimestamp(text: string): bigint | undefined {
 }
 
 function zoneSeconds(zone: string | undefined): number {
-  const found = /^([+-])(\d{2}):?(\d{2})$/.exec(zone ?? "");
-  return found ? (found[1] === "-" ? -1 : 1) * (Number(found[2]) * 3600 + Number(found[3]) * 60) : 0;
+  const found = /^([+-])(\d{2}):?(\d{2})?$/.exec(zone ?? "");
+  return found ? (found[1] === "-" ? -1 : 1) * (Number(found[2]) * 3600 + Number(found[3] ?? 0) * 60) : 0;
 }

@@ -30,8 +30,6 @@ export type EncoderOptions = {
   threads: number;
 };
 
-/** What Delta tables have where nothing else is said. */
-const INDEXED_COLUMNS = 32;
 const NO_COLUMNS: StructType = { type: "struct", fields: [] };
 const CLEAR = `DROP TABLE IF EXISTS rows; DROP VIEW IF EXISTS messages; DROP TABLE IF EXISTS all_messages;
   DROP TABLE IF EXISTS origins; DROP TABLE IF EXISTS combinations`;
@@ -87,7 +85,7 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
       withPlaces: plan.transform !== undefined,
       signal,
     });
-    const { transform, partitionColumns, indexedColumns = INDEXED_COLUMNS } = plan;
+    const { transform, partitionColumns, configuration = {} } = plan;
     let { schema } = source;
     let rows = { rows: "rows", keys: "rows" };
     if (transform === undefined) {
@@ -104,7 +102,7 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
         ...rows,
         schema,
         partitionColumns,
-        indexedColumns,
+        configuration,
         stagingDir,
         signal,
       });

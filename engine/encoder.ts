@@ -22,8 +22,8 @@ export type EncodePlan = {
   onUnknownField: "add" | "ignore" | "deadletter";
   /** Derive column `date` from the Kafka timestamp in UTC where the plan partitions by it and no message or transform column gives it. */
   deriveDate: boolean;
-  /** How many leaf columns get statistics, as `delta.dataSkippingNumIndexedCols` says; -1: all. Default 32. */
-  indexedColumns?: number;
+  /** The table's properties: they say which columns get statistics. */
+  configuration?: Readonly<Record<string, string>>;
 };
 
 /** A Parquet file that stands in the staging folder and waits for its place in the table. */

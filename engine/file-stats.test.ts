@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
 import fc from "fast-check";
 import { parse } from "lossless-json";
 import type { DataType } from "../delta/types.ts";
@@ -10,119 +13,120 @@ import {
   openWorkbench,
   planFor,
   struct,
-  withKafka,
 } from "../test/support/encoder-fixture.ts";
-import { statsJson } from "./file-stats.ts";
+import type { EncodePlan } from "./encoder.ts";
+import { statsOfFile } from "./file-stats.ts";
+import { openEngine } from "./instance.ts";
+import { writeRowFiles } from "./row-files.ts";
+import { sqlType } from "./sql-types.ts";
 
-function statsOf(type: DataType, leaf: Record<string, string>, rows = 10) {
-  const columns = new Map([['"x"', new Map(Object.entries(leaf))]]);
-  const json = statsJson({
-    rows,
-    columns,
-    schema: struct({ x: type }),
-    partitionColumns: [],
-    indexedColumns: 32,
+const signal = new AbortController().signal;
+
+/** The statistics of a file that DuckDB writes of these values, each in SQL. */
+async function openWriter(t: TestContext) {
+  const stagingDir = await mkdtemp(join(tmpdir(), "file-stats-test-"));
+  const engine = await openEngine({ memoryLimitBytes: 256 << 20, threads: 1, tempDir: null });
+  t.after(async () => {
+    engine.close();
+    await rm(stagingDir, { recursive: true });
   });
-  return { json, ...(JSON.parse(json) as { minValues: { x?: unknown }; maxValues: { x?: unknown } }) };
+  return async (type: DataType, values: readonly string[]): Promise<string> => {
+    const typed = values.map((value) => `(${value})::${sqlType(type)}`);
+    const rows = `(SELECT unnest([${typed.join(", ")}]) AS x)`;
+    const schema = struct({ x: type });
+    const files = await writeRowFiles({
+      engine,
+      rows,
+      keys: rows,
+      schema,
+      partitionColumns: [],
+      configuration: {},
+      stagingDir,
+      signal,
+    });
+    return files[0]!.stats;
+  };
 }
 
-test("text is cut to 32 UTF-16 units, the upper bound stays above all that begins so", () => {
-  const cases: readonly (readonly [text: string, min: string, max: string | undefined])[] = [
-    ["short", "short", "short"],
-    ["a".repeat(32), "a".repeat(32), "a".repeat(32)],
-    ["a".repeat(33), "a".repeat(32), `${"a".repeat(32)}\u007f`],
-    [`${"a".repeat(32)}é`, "a".repeat(32), `${"a".repeat(32)}\u{10ffff}`],
-    [`${"a".repeat(31)}😀b`, `${"a".repeat(31)}😀`, `${"a".repeat(31)}😀\u007f`],
-    [`${"a".repeat(32)}\u007f`, "a".repeat(32), `${"a".repeat(32)}\u{10ffff}`],
-    [`${"a".repeat(32)}\u{10ffff}`, "a".repeat(32), undefined],
+const x = (value: string | undefined) => (value === undefined ? "{}" : `{"x":${value}}`);
+
+test("what DuckDB says of every type becomes the protocol's text, with all digits", async (t) => {
+  const write = await openWriter(t);
+  const cases: [type: DataType, values: string[], min: string | undefined, max: string | undefined][] = [
+    ["byte", ["-128", "127"], "-128", "127"],
+    ["short", ["-32768", "32767"], "-32768", "32767"],
+    ["integer", ["-5", "5"], "-5", "5"],
+    ["long", ["-9223372036854775808", "9223372036854775807"], "-9223372036854775808", "9223372036854775807"],
+    ["double", ["5e-324", "1.7976931348623157e308"], "5e-324", "1.7976931348623157e+308"],
+    ["double", ["123456789.12345678", "1e21"], "123456789.12345678", "1e+21"],
+    ["double", ["'-inf'", "'inf'"], undefined, undefined],
+    ["double", ["1", "'inf'"], "1", undefined],
+    ["double", ["0.0", "-0.0"], "-0.0", "0.0"],
+    ["double", ["-0.0", "0.0"], "-0.0", "0.0"],
+    ["double", ["'nan'", "2", "1"], "1", undefined],
+    ["double", ["'nan'", "'nan'"], undefined, undefined],
+    ["float", ["0.1", "16777216"], "0.1", "16777216"],
+    ["float", ["'nan'", "-0.0"], "-0.0", undefined],
+    [
+      "decimal(38,2)",
+      ["-0.01", "'123456789012345678901234567890.12'"],
+      "-0.01",
+      "123456789012345678901234567890.12",
+    ],
+    ["decimal(9,3)", ["-2", "1.5"], "-2.000", "1.500"],
+    ["string", ["''", "'a\"\\é\n😀'"], '""', '"a\\"\\\\é\\n😀"'],
+    ["boolean", ["false", "true"], undefined, undefined],
+    ["binary", ["'a'::BLOB", "'b'::BLOB"], undefined, undefined],
+    ["date", ["'0001-03-15'", "'9999-12-31'"], '"0001-03-15"', '"9999-12-31"'],
+    ["date", ["'0044-03-15 (BC)'", "'10000-01-01'"], undefined, undefined],
+    ["date", ["'-infinity'", "'infinity'"], undefined, undefined],
+    [
+      "timestamp",
+      ["'1969-12-31 23:59:59.999999+00'", "'2024-02-29 14:00:00+02'"],
+      '"1969-12-31T23:59:59.999Z"',
+      '"2024-02-29T12:00:00.000Z"',
+    ],
+    ["timestamp", ["'0044-03-15 (BC) 01:02:03+00'", "'10000-01-01 00:00:00+00'"], undefined, undefined],
+    ["timestamp", ["'-infinity'", "'infinity'"], undefined, undefined],
+    [
+      "timestamp_ntz",
+      ["'1969-12-31 23:59:59.9'", "'2024-02-29 12:00:00.5'"],
+      '"1969-12-31T23:59:59.900"',
+      '"2024-02-29T12:00:00.500"',
+    ],
+    ["long", ["NULL", "1"], "1", "1"],
+    ["long", ["NULL", "NULL"], undefined, undefined],
+    ["double", ["NULL", "'nan'"], undefined, undefined],
   ];
-  for (const [text, min, max] of cases) {
-    const { minValues, maxValues } = statsOf("string", { min: text, max: text, null_count: "0" });
-    assert.equal(minValues.x, min);
-    assert.equal(maxValues.x, max);
-    assert.ok(Buffer.compare(Buffer.from(min), Buffer.from(text)) <= 0);
-    if (max !== undefined) assert.ok(Buffer.compare(Buffer.from(max), Buffer.from(text)) >= 0, text);
+  for (const [type, values, min, max] of cases) {
+    const nulls = values.filter((value) => value === "NULL").length;
+    assert.equal(
+      await write(type, values),
+      `{"numRecords":${values.length},"minValues":${x(min)},"maxValues":${x(max)},"nullCount":{"x":${nulls}}}`,
+      `${type} of ${values.join(", ")}`,
+    );
   }
 });
 
-test("times are cut down to ms, before 1970 too; infinite ones are left out", () => {
-  const { json } = statsOf("timestamp", {
-    min: "1969-12-31 23:59:59.999999+00",
-    max: "2024-02-29 12:00:00+00",
-    null_count: "0",
-  });
-  assert.match(
-    json,
-    /"minValues":\{"x":"1969-12-31T23:59:59.999Z"\},"maxValues":\{"x":"2024-02-29T12:00:00.000Z"\}/,
-  );
-  assert.deepEqual(statsOf("timestamp_ntz", { min: "2024-01-01 00:00:00.5", null_count: "0" }).minValues, {
-    x: "2024-01-01T00:00:00.500",
-  });
-  assert.deepEqual(
-    statsOf("timestamp", { min: "-infinity", max: "infinity", null_count: "0" }).minValues,
-    {},
-  );
-  assert.deepEqual(statsOf("date", { max: "0044-03-15 (BC)", null_count: "0" }).maxValues, {});
-});
-
-test("numbers keep their digits; NaN, infinity and all-null columns have no bounds", () => {
-  const decimal = statsOf("decimal(38,2)", {
-    min: "-0.01",
-    max: "123456789012345678901234567890.12",
-    null_count: "0",
-  });
-  assert.match(decimal.json, /"x":-0.01\}.*"x":123456789012345678901234567890.12\}/);
-  assert.match(
-    statsOf("long", { min: "1", max: "9223372036854775807", null_count: "0" }).json,
-    /9223372036854775807/,
-  );
-  assert.deepEqual(
-    statsOf("double", { min: "1.0", max: "inf", null_count: "0", has_nan: "false" }).maxValues,
-    {},
-  );
-  assert.deepEqual(
-    statsOf("double", { min: "1.0", max: "2.0", null_count: "0", has_nan: "true" }).minValues,
-    {},
-  );
-  assert.match(statsOf("double", { min: "0.0", max: "-0.0", null_count: "0" }).json, /"x":-0.0\}.*"x":0.0\}/);
-  assert.deepEqual(statsOf("long", { null_count: "10" }).minValues, {});
-  assert.deepEqual(statsOf("boolean", { min: "0", max: "1", null_count: "0" }).minValues, {});
-  assert.deepEqual(statsOf("binary", { min: "00", max: "ff", null_count: "0" }).minValues, {});
-});
-
-test("the first columns have statistics, position and time of _kafka always", () => {
-  const schema = withKafka(
-    struct(Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`c${i}`, "long"]))),
-  );
-  const leaf = new Map(Object.entries({ min: "1", max: "2", null_count: "0" }));
-  const kafka = ["topic", "partition", "offset", "generation"].map(
-    (name) => [`"_kafka"."${name}"`, leaf] as const,
-  );
-  const columns = new Map([...schema.fields.map(({ name }) => [`"${name}"`, leaf] as const), ...kafka]);
-  const stats = JSON.parse(
-    statsJson({ rows: 2, columns, schema, partitionColumns: ["c0"], indexedColumns: 32 }),
-  );
-  assert.deepEqual(Object.keys(stats.minValues), [
-    ...Array.from({ length: 32 }, (_, i) => `c${i + 1}`),
-    "_kafka",
-  ]);
-  assert.deepEqual(stats.minValues._kafka, { partition: 1, offset: 1 });
-  assert.equal(stats.numRecords, 2);
-});
-
-test("a plan says how many columns have statistics", async (t) => {
+test("the table's properties say which columns have statistics; position and time of _kafka always have", async (t) => {
   const bench = await openWorkbench(t);
   const schema = struct(Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`c${i}`, "long"])));
   const batch = batchOf([JSON.stringify(Object.fromEntries(schema.fields.map(({ name }) => [name, 1])))]);
-  const columns = async (changes: { indexedColumns?: number }) => {
+  const columns = async (changes: Partial<EncodePlan>) => {
     const { encoded } = await bench.encode(batch, planFor(schema, changes));
-    return Object.keys(JSON.parse(encoded.files[0]!.stats).minValues).length;
+    const { minValues } = JSON.parse(encoded.files[0]!.stats);
+    const { partition, offset, timestamp } = minValues._kafka;
+    assert.deepEqual([partition, offset, typeof timestamp], [0, 0, "string"]);
+    return Object.keys(minValues).slice(0, -1);
   };
-  // And _kafka.
-  assert.deepEqual(
-    [await columns({}), await columns({ indexedColumns: 3 }), await columns({ indexedColumns: -1 })],
-    [33, 4, 41],
-  );
+  const all = schema.fields.map(({ name }) => name);
+  const first = (count: string) => ({ configuration: { "delta.dataSkippingNumIndexedCols": count } });
+  const named = { configuration: { "delta.dataSkippingStatsColumns": "c39,c1" } };
+  assert.deepEqual(await columns({}), all.slice(0, 32));
+  assert.deepEqual(await columns(first("3")), all.slice(0, 3));
+  assert.deepEqual(await columns(first("0")), []);
+  assert.deepEqual(await columns(first("-1")), all);
+  assert.deepEqual(await columns(named), ["c1", "c39"]);
 });
 
 test("a field may be named __proto__ or hold dots and quotes", () => {
@@ -132,7 +136,7 @@ test("a field may be named __proto__ or hold dots and quotes", () => {
   } as const;
   const leaf = new Map(Object.entries({ min: "1", max: "2", null_count: "0" }));
   const columns = new Map(['"__proto__"', '"a.b"', '"q""q"'].map((key) => [key, leaf]));
-  const json = statsJson({ rows: 2, columns, schema, partitionColumns: [], indexedColumns: 32 });
+  const json = statsOfFile(2, columns, { schema, partitionColumns: [], configuration: {} });
   assert.match(json, /"minValues":\{"__proto__":1,"a\.b":1,"q\\"q":1\}/);
 });
 

@@ -7,7 +7,7 @@ import { LabError } from "../core/errors.ts";
 import type { PartitionValues } from "../delta/actions.ts";
 import type { StructField, StructType } from "../delta/types.ts";
 import type { EncodedFile } from "./encoder.ts";
-import { type ColumnStats, statsJson } from "./file-stats.ts";
+import { type ColumnTexts, statsOfFile } from "./file-stats.ts";
 import { type Engine, quoteName, quoteText, type Row } from "./instance.ts";
 
 export type WriteOptions = {
@@ -19,7 +19,7 @@ export type WriteOptions = {
   schema: StructType;
   partitionColumns: readonly string[];
   /** See `EncodePlan`. */
-  indexedColumns: number;
+  configuration: Readonly<Record<string, string>>;
   /** Files go here under fresh names. */
   stagingDir: string;
   signal: AbortSignal;
@@ -30,7 +30,7 @@ const FORMAT = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, RETURN_ST
 
 /** Writes the rows; there must be some where there are no partition columns. UNSUPPORTED_FEATURE for a binary one. A failure leaves files behind that nobody knows: the staging folder is cleared by its owner. */
 export async function writeRowFiles(options: WriteOptions): Promise<EncodedFile[]> {
-  const { engine, schema, partitionColumns, indexedColumns, stagingDir, signal } = options;
+  const { engine, schema, partitionColumns, stagingDir, signal } = options;
   const columns = schema.fields
     .filter((field) => !partitionColumns.includes(field.name) && field.type !== "void")
     .map((field) => quoteName(field.name))
@@ -38,8 +38,7 @@ export async function writeRowFiles(options: WriteOptions): Promise<EncodedFile[
   const { combinations, matches } = await findCombinations(options);
   const describe = (row: Row, file: string, combination: number): EncodedFile => {
     const rows = Number(row.count);
-    const leaves = columnStats(row.column_statistics);
-    const stats = statsJson({ rows, columns: leaves, schema, partitionColumns, indexedColumns });
+    const stats = statsOfFile(rows, columnTexts(row.column_statistics), options);
     return {
       file,
       partitionValues: combinations[combination]!,
@@ -129,7 +128,7 @@ function partitionText(field: StructField): string {
 }
 
 /** A MAP comes as a list of its entries. */
-function columnStats(statistics: Row[string] | undefined): ColumnStats {
+function columnTexts(statistics: Row[string] | undefined): ColumnTexts {
   const columns = statistics as unknown as { key: string; value: { key: string; value: string }[] }[];
   return new Map(
     columns.map(({ key, value }) => [key, new Map(value.map((entry) => [entry.key, entry.value]))]),

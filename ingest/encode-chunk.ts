@@ -56,6 +56,7 @@ export async function encodeChunk(
     format: options.format,
     schema,
     partitionColumns: snapshot.partitionColumns,
+    configuration: snapshot.metadata.configuration,
     metadata: hasKafkaColumn(schema),
     onUnknownField: options.onUnknownField,
     deriveDate: snapshot.partitionColumns.includes("date"),

@@ -10,6 +10,7 @@ import type { Add, PartitionValues, Txn } from "../delta/actions.ts";
 import { partitionDirectory } from "../delta/partition-path.ts";
 import { encodePath } from "../delta/path.ts";
 import { serializeSchema } from "../delta/schema.ts";
+import { statsJson } from "../delta/stats.ts";
 import type { CommitRequest, Snapshot } from "../delta/table.ts";
 import { type ChunkContent, type Letter, type PartitionCounts, sumCounts } from "./chunk.ts";
 import type { Destination, Opened } from "./destination.ts";
@@ -118,7 +119,7 @@ async function commitLetters(input: PublishInput, letters: Opened, bad: readonly
         size: bytes.byteLength,
         modificationTime: input.now(),
         dataChange: true,
-        stats: JSON.stringify({ numRecords: bad.length, ...letterBounds(bad) }),
+        stats: letterStats(bad, snapshot),
       },
     ],
     txns: txnsOf(input, snapshot, "only-up"),
@@ -127,18 +128,18 @@ async function commitLetters(input: PublishInput, letters: Opened, bad: readonly
 }
 
 /** Bounds that let a resume find the letters of an offset range without reading every file. */
-function letterBounds(bad: readonly Letter[]): { minValues: object; maxValues: object; nullCount: object } {
-  const partitions = bad.map((letter) => letter.partition);
-  const first = bad.reduce((min, { offset }) => (offset < min ? offset : min), bad[0]?.offset ?? 0n);
-  const last = bad.reduce((max, { offset }) => (offset > max ? offset : max), 0n);
-  // Beyond 2^53 a JSON number made by JavaScript would lie: such bounds are left out.
-  const exact = (offset: bigint) =>
-    offset <= BigInt(Number.MAX_SAFE_INTEGER) ? { offset: Number(offset) } : {};
-  return {
-    minValues: { partition: Math.min(...partitions), ...exact(first) },
-    maxValues: { partition: Math.max(...partitions), ...exact(last) },
-    nullCount: { partition: 0, offset: 0 },
-  };
+function letterStats(bad: readonly Letter[], { schema, partitionColumns, metadata }: Snapshot): string {
+  const columns = (["partition", "offset"] as const).map((name) => {
+    const values = bad.map((letter) => letter[name]);
+    return {
+      path: [name],
+      min: values.reduce((a, b) => (b < a ? b : a)),
+      max: values.reduce((a, b) => (b > a ? b : a)),
+      nullCount: 0,
+    };
+  });
+  const { configuration } = metadata;
+  return statsJson({ numRecords: bad.length, columns }, { schema, partitionColumns, configuration });
 }
 
 /** Positions as txns. Letters may be ahead of the rows after a crash; theirs never fall. */

@@ -14,6 +14,10 @@ const numbered = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, n) => json({ id: from + n }));
 const ids = async (fixture: Fixture) =>
   (await fixture.rows("SELECT id FROM t ORDER BY id")).map((row) => Number(row.id));
+const statistics = async (uri: string) => {
+  const snapshot = await (await openTable(await openStore(uri, { signal }), signal)).latest(signal);
+  return [...snapshot.files()].map((add) => add.stats);
+};
 const range = (to: number) => Array.from({ length: to }, (_, n) => n);
 
 async function topicOf(t: TestContext, count: number, partitions = 1): Promise<Fixture> {
@@ -116,6 +120,16 @@ test("a bad message becomes a letter with all that is needed to replay it, and t
   );
   const table = await openTable(await openStore(fixture.tableUri, { signal }), signal);
   assert.equal((await table.latest(signal)).txn("lab/t-0"), 5n);
+  assert.deepEqual(await statistics(`${fixture.tableUri}__dead_letters`), [
+    '{"numRecords":3,"minValues":{"partition":0,"offset":2},"maxValues":{"partition":0,"offset":5},"nullCount":{"partition":0,"offset":0}}',
+  ]);
+});
+
+test("a table's properties decide which columns of its files have statistics", async (t) => {
+  const fixture = await topicOf(t, 2);
+  await fixture.start({ once: true, tableProperties: { "delta.dataSkippingNumIndexedCols": "0" } }).ended;
+  const [stats] = await statistics(fixture.tableUri);
+  assert.deepEqual(JSON.parse(stats!).nullCount, { _kafka: { partition: 0, offset: 0, timestamp: 0 } });
 });
 
 test("letters that a killed run left behind are final: neither tried again nor written again", async (t) => {
