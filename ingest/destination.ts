@@ -2,7 +2,7 @@
 
 import { isLabError } from "../core/errors.ts";
 import { createTable } from "../delta/create.ts";
-import { openTable } from "../delta/open.ts";
+import { openTable, type TableOptions } from "../delta/open.ts";
 import type { Store } from "../delta/store/store.ts";
 import type { Snapshot, Table } from "../delta/table.ts";
 import type { StructType } from "../delta/types.ts";
@@ -26,13 +26,21 @@ export type DestinationStores = { rows: Store; letters: Store };
 export function createDestination(
   options: Pick<StreamOptions, "partitionBy" | "tableProperties">,
   stores: DestinationStores,
-  onStep: (step: "in-checkpoint") => void,
+  events: {
+    onStep: (step: "in-checkpoint") => void;
+    /** The store is away in the middle of a commit, which is tried again. */
+    onOutage: (error: unknown, pauseMs: number) => void;
+  },
 ): Destination {
+  const tableOptions: TableOptions = {
+    onStep: events.onStep,
+    outages: { onFailure: (error, _attempt, pauseMs) => events.onOutage(error, pauseMs) },
+  };
   const tables: { rows: Table | null; letters: Table | null } = { rows: null, letters: null };
 
   async function look(kind: "rows" | "letters", signal: AbortSignal): Promise<Opened | null> {
     try {
-      tables[kind] ??= await openTable(stores[kind], signal, { onStep });
+      tables[kind] ??= await openTable(stores[kind], signal, tableOptions);
     } catch (error) {
       if (isLabError(error, "NOT_A_TABLE")) return null;
       throw error;
@@ -50,10 +58,10 @@ export function createDestination(
     signal: AbortSignal,
   ): Promise<Opened> {
     try {
-      tables[kind] = await createTable(stores[kind], definition, signal, { onStep });
+      tables[kind] = await createTable(stores[kind], definition, signal, tableOptions);
     } catch (error) {
       if (!isLabError(error, "TABLE_EXISTS")) throw error;
-      tables[kind] = await openTable(stores[kind], signal, { onStep });
+      tables[kind] = await openTable(stores[kind], signal, tableOptions);
     }
     return { table: tables[kind], snapshot: await tables[kind].latest(signal) };
   }

@@ -33,7 +33,11 @@ export type IngestOptions = {
   /** Raw bytes encoded together, and raw bytes of the whole process that may wait uncommitted. */
   chunkBytes: number;
   budgetBytes: number;
+  /** How long a stop waits for a store that is away, in ms; default 10 s. */
+  stopGraceMs?: number;
 };
+
+const STOP_GRACE_MS = 10_000;
 
 export type Ingest = {
   /** Ends when every stream has ended; rejects with the first failure, once the others have settled what they hold. */
@@ -55,25 +59,31 @@ export function createIngest(options: IngestOptions, deps: IngestDeps): Ingest {
       rows: await deps.openStore(stream.tableUri),
       letters: await deps.openStore(`${stream.tableUri}__dead_letters`),
     };
-    const destination = createDestination(stream, stores, deps.onStep);
+    let running: Stream | null = null;
+    const destination = createDestination(stream, stores, {
+      onStep: deps.onStep,
+      onOutage: (error, pauseMs) => running?.storeOutage(error, pauseMs),
+    });
     try {
       await retry(() => destination.refresh(signal), { signal, deadlineMs: options.connectTimeoutMs });
       // A file system's link(2) is known to be atomic; of an object store that is found out before it is trusted.
       if (stores.rows.localPath === undefined) await probePutIfAbsent(stores.rows, signal);
       const share = 1 / options.streams.length;
-      const running = createStream(stream, {
+      const created = createStream(stream, {
         ...deps,
         admin,
         destination,
         metrics: deps.metricsFor({ topic: stream.topic, table: stream.tableUri }),
         chunkBytes: Math.max(1 << 20, Math.floor(options.chunkBytes * share)),
         budgetBytes: Math.max(4 << 20, Math.floor(options.budgetBytes * share)),
+        stopGraceMs: options.stopGraceMs ?? STOP_GRACE_MS,
       });
-      streams.push(running);
-      const stop = () => running.stop();
+      running = created;
+      streams.push(created);
+      const stop = () => created.stop();
       signal.addEventListener("abort", stop, { once: true });
       try {
-        if (!signal.aborted) await running.run();
+        if (!signal.aborted) await created.run();
       } finally {
         signal.removeEventListener("abort", stop);
       }
@@ -91,6 +101,8 @@ export function createIngest(options: IngestOptions, deps: IngestDeps): Ingest {
         const results = await Promise.allSettled(
           options.streams.map((stream) =>
             start(stream, admin, either).catch((error: unknown) => {
+              // Stopped before it had begun.
+              if (signal.aborted && error === signal.reason) return;
               // What one stream cannot go on from ends the process: loudly, and with nothing of the others lost.
               failure.abort(error);
               throw error;

@@ -3,7 +3,7 @@
 import { rm } from "node:fs/promises";
 import { asLabError, LabError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import { retry } from "../core/retry.ts";
+import { retry, sleep } from "../core/retry.ts";
 import type { Snapshot } from "../delta/table.ts";
 import type { StructType } from "../delta/types.ts";
 import type { Encoder } from "../engine/encoder.ts";
@@ -33,13 +33,17 @@ export type StreamDeps = {
   /** Raw bytes encoded together, and raw bytes that may wait uncommitted. */
   chunkBytes: number;
   budgetBytes: number;
+  /** How long a stop waits for a store that is away before what is buffered is left to the next start, in ms. */
+  stopGraceMs: number;
 };
 
 export type Stream = {
   /** Runs until `stop`, or with `once` until the end; rejects with what cannot be waited out. */
   run(): Promise<void>;
-  /** Settles what is buffered, then lets `run` end. */
+  /** Settles what is buffered, then lets `run` end; in an outage of the store `run` rejects with it once the grace is over. */
   stop(): void;
+  /** Hears of an outage of the store that is being waited out on the stream's behalf. */
+  storeOutage(error: unknown, pauseMs: number): void;
   report(): StreamReport;
 };
 
@@ -68,8 +72,12 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
   /** The schema that the newest encoded, uncommitted chunk was written with. */
   let pendingSchema: StructType | null = null;
   let startedGeneration = -1;
+  /** The outage of the store that nothing has contradicted yet. */
+  let storeIsAway: LabError | null = null;
+  let stoppingSinceMs: number | null = null;
   let toMaintain: Snapshot | null = null;
   let isMaintaining = false;
+  let isReadingEnds = false;
 
   function dispatch(event: Event, batch?: FetchedBatch): void {
     const next = step(state, event);
@@ -159,6 +167,24 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
     background.add(watched);
   }
 
+  function storeOutage(error: unknown, pauseMs: number): void {
+    storeIsAway = asLabError(error);
+    onOutage(error, pauseMs);
+  }
+
+  /** A stop ends in an outage too: the log has all that was settled, and the next start reads the rest again. */
+  function giveUpIfStoreIsAway(): void {
+    if (stoppingSinceMs === null || storeIsAway === null) return;
+    if (now() - stoppingSinceMs < deps.stopGraceMs) return;
+    const { code, message } = storeIsAway;
+    ended.reject(
+      new LabError(code, `stopped before what was read last could be committed: ${message}`, {
+        hint: "nothing is lost: the next start reads those records again",
+        cause: storeIsAway,
+      }),
+    );
+  }
+
   function onOutage(error: unknown, pauseMs: number): void {
     report.outage(asLabError(error), pauseMs);
     log.warn(
@@ -177,9 +203,10 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
         ({ rows, letters } = await destination.refresh(signal));
         return readResume({ options, partitions, rows, letters, admin, rowReader: deps.rowReader, signal });
       },
-      { signal, onFailure: (error, _n, pauseMs) => onOutage(error, pauseMs) },
+      { signal, onFailure: (error, _n, pauseMs) => storeOutage(error, pauseMs) },
     );
     signal.throwIfAborted();
+    storeIsAway = null;
     if (options.onTopicReset === "skip" && resume.overridden.size > 0) await settleOverridden(signal);
     report.opened(rows?.snapshot.version ?? null);
     for (const [partition, next] of resume.next) report.position(partition, next);
@@ -214,7 +241,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
       destination,
       now,
       onStep: deps.onStep,
-      onOutage,
+      onOutage: storeOutage,
       signal,
     };
   }
@@ -230,7 +257,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
         const schema = pendingSchema ?? rows.snapshot.schema;
         await encodeChunk(content, { encoder, options, snapshot: rows.snapshot, schema, signal });
       },
-      { signal, onFailure: (error, _n, pauseMs) => onOutage(error, pauseMs) },
+      { signal, onFailure: (error, _n, pauseMs) => storeOutage(error, pauseMs) },
     );
     if (signal.aborted) {
       await removeFiles([content]);
@@ -248,6 +275,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
     try {
       if (!rows) throw new LabError("INTERNAL", "a commit before the table was opened");
       const done = await publish(publishInput(rows, contents, effect.settled, signal));
+      storeIsAway = null;
       if (done.kind === "rejected") {
         metrics.conflict();
         report.conflict();
@@ -340,7 +368,8 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
     for (const lag of report.lags()) metrics.lag(lag.partition, lag.records, lag.seconds);
   }
 
-  async function run(): Promise<void> {
+  /** What is needed before the group is joined. */
+  async function prepare(): Promise<void> {
     if (options.once) {
       const marks = await admin.watermarks(options.topic);
       const ends = new Map([...marks].map(([partition, { high }]) => [partition, high]));
@@ -349,11 +378,27 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
     const declared = declaredSchema(options);
     const found = await destination.refresh(life.signal);
     if (!found.rows && declared) await destination.createRows(declared, life.signal);
-    const ticker = setInterval(() => dispatch({ type: "tick", nowMs: now() }), TICK_MS);
+  }
+
+  async function run(): Promise<void> {
+    const ticker = setInterval(() => {
+      dispatch({ type: "tick", nowMs: now() });
+      giveUpIfStoreIsAway();
+    }, TICK_MS);
     const watcher = setInterval(() => {
-      refreshLag().catch((error: unknown) => log.debug({ err: String(error) }, "end offsets not read"));
+      if (isReadingEnds) return;
+      isReadingEnds = true;
+      refreshLag()
+        .catch((error: unknown) => log.debug({ err: String(error) }, "end offsets not read"))
+        .finally(() => {
+          isReadingEnds = false;
+        });
     }, WATERMARKS_MS);
     try {
+      const prepared = prepare();
+      prepared.catch(() => {});
+      await Promise.race([prepared, ended.promise]);
+      if (state.phase === "stopped") return;
       const joined = source.run({
         assigned: (partitions, generation) => {
           metrics.rebalance();
@@ -388,7 +433,9 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
         outage: (error) => onOutage(error, 0),
         fatal: (error) => ended.reject(error),
       });
-      joined.catch((error: unknown) => ended.reject(error));
+      joined
+        .then(() => ended.reject(new LabError("INTERNAL", `the reader of ${options.topic} ended by itself`)))
+        .catch((error: unknown) => ended.reject(error));
       await ended.promise;
       await refreshLag().catch(() => {});
     } finally {
@@ -396,13 +443,23 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
       clearInterval(watcher);
       await source.close().catch((error: unknown) => log.debug({ err: String(error) }, "source not closed"));
       buffers.abort(new Dropped());
-      await Promise.allSettled([...background]);
+      // A checkpoint is worth a moment, but no stop may hang on it.
+      const finished = Promise.allSettled([...background]);
+      const patience = new AbortController();
+      await Promise.race([finished, sleep(storeIsAway ? 0 : deps.stopGraceMs, patience.signal)]);
+      patience.abort();
       life.abort(new Dropped());
+      await finished;
       report.stopped();
     }
   }
 
-  return { run, stop: () => dispatch({ type: "stop" }), report: () => report.read() };
+  function stop(): void {
+    stoppingSinceMs ??= now();
+    dispatch({ type: "stop" });
+  }
+
+  return { run, stop, storeOutage, report: () => report.read() };
 }
 
 function limitsOf(options: StreamOptions, deps: StreamDeps, ends: Limits["ends"]): Limits {

@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { isLabError, LabError } from "../core/errors.ts";
+import { failing, faultyStore, type StoreOp } from "../test/support/faulty-store.ts";
+import { type Fixture, streamFixture } from "../test/support/stream-fixture.ts";
+import { until } from "../test/support/until.ts";
+
+const json = (value: unknown) => ({ key: null, value: JSON.stringify(value) });
+const numbered = (from: number, to: number) =>
+  Array.from({ length: to - from }, (_, n) => json({ id: from + n }));
+const ids = async (fixture: Fixture) =>
+  (await fixture.rows("SELECT id FROM t ORDER BY id")).map((row) => Number(row.id));
+const range = (to: number) => Array.from({ length: to }, (_, n) => n);
+const away = () => new LabError("STORE_UNREACHABLE", "the store is away");
+
+/** Lets one kind of call fail from now on; `back` ends it. */
+function outage(fixture: Fixture, op: StoreOp, path: RegExp) {
+  let isAway = false;
+  fixture.wrap = (store) =>
+    faultyStore(store, (call) => (isAway && call.op === op && path.test(call.path) ? away() : undefined));
+  return {
+    begin() {
+      isAway = true;
+    },
+    back() {
+      isAway = false;
+    },
+  };
+}
+
+const outages: [what: string, op: StoreOp, path: RegExp][] = [
+  ["data files", "put", /\.parquet$/],
+  ["commits", "putIfAbsent", /\.json$/],
+];
+for (const [what, op, path] of outages)
+  test(`a stop while the store takes no ${what} ends within its grace, says so, and loses nothing`, async (t) => {
+    const fixture = await streamFixture(t);
+    fixture.kafka.createTopic("t", 1);
+    fixture.kafka.append("t", 0, numbered(0, 5));
+    const store = outage(fixture, op, path);
+    const worker = fixture.start({}, { stopGraceMs: 300 });
+    await fixture.hasRows(5);
+    store.begin();
+    fixture.kafka.append("t", 0, numbered(5, 10));
+    await until("the outage is reported", () => worker.ingest.reports()[0]?.state === "paused");
+    const startedMs = Date.now();
+    await assert.rejects(worker.end(), (error) => isLabError(error, "STORE_UNREACHABLE"));
+    assert.ok(Date.now() - startedMs < 5_000);
+    store.back();
+    await fixture.start({ once: true }).ended;
+    assert.deepEqual(await ids(fixture), range(10));
+  });
+
+test("a stop before the table could be made ends at once", async (t) => {
+  const fixture = await streamFixture(t);
+  fixture.kafka.createTopic("t", 1);
+  fixture.wrap = (store) => faultyStore(store, failing("putIfAbsent", /0\.json$/, "hang", 9));
+  const worker = fixture.start({ format: "text" }, { stopGraceMs: 300 });
+  await until("the stream has begun", () => worker.ingest?.reports()[0]);
+  await worker.end();
+});
+
+test("a stop while the brokers are away ends, and loses nothing", async (t) => {
+  const fixture = await streamFixture(t);
+  fixture.kafka.createTopic("t", 1);
+  fixture.kafka.append("t", 0, numbered(0, 5));
+  const worker = fixture.start({ flush: { latencyMs: 60_000, rows: 1e6, bytes: 1 << 28 } });
+  await until("all is read", () => worker.ingest?.reports()[0]?.buffer.rows === 5);
+  fixture.kafka.outage(true);
+  await worker.end();
+  fixture.kafka.outage(false);
+  await fixture.start({ once: true }).ended;
+  assert.deepEqual(await ids(fixture), range(5));
+});
+
+test("once waits out an outage that comes in the middle, and ends", async (t) => {
+  const fixture = await streamFixture(t);
+  fixture.kafka.createTopic("t", 1);
+  fixture.kafka.append("t", 0, numbered(0, 5));
+  fixture.wrap = (store) =>
+    faultyStore(store, failing("put", /parquet$/, away(), 3), failing("putIfAbsent", /1\.json$/, away(), 3));
+  await fixture.start({ once: true }).ended;
+  assert.deepEqual(await ids(fixture), range(5));
+});
