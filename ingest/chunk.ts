@@ -45,14 +45,34 @@ export function emptyChunk(): ChunkContent {
   return { raw: createRawBatch(), counts: new Map(), files: [], letters: [], evolvedSchema: undefined };
 }
 
+/** What a record takes beside its bytes: offset, times and the like, here and in the engine. */
+const RECORD_BYTES = 64;
+
+/** What the records take in memory while they wait. Keys and headers may be larger than values, and records without a byte are no gift either. */
+export function heldBytes(records: readonly RawRecord[]): number {
+  let sum = 0;
+  for (const { key, value, headers } of records) {
+    sum += RECORD_BYTES + (key?.byteLength ?? 0) + (value?.byteLength ?? 0);
+    for (const [name, content] of headers) sum += 8 + name.length + (content?.byteLength ?? 0);
+  }
+  return sum;
+}
+
 /**
- * Puts the records of a batch in. Records whose offset is in `verdicts` have a letter already, from a run
+ * Names a record among all that ever stood at its offset: a topic that was made anew has other records there.
+ */
+export function recordKey(offset: bigint, timestampMs: number): string {
+  return `${offset}@${timestampMs}`;
+}
+
+/**
+ * Puts the records of a batch in. Records whose key is in `verdicts` have a letter already, from a run
  * that ended between letters and rows: they are counted as letters and not tried again.
  */
 export function appendBatch(
   chunk: ChunkContent,
   batch: FetchedBatch,
-  verdicts: ReadonlySet<bigint> | undefined,
+  verdicts: ReadonlySet<string> | undefined,
   recordGeneration: number,
 ): void {
   const raw = chunk.raw;
@@ -62,7 +82,7 @@ export function appendBatch(
   for (const record of batch.records) {
     if (record.timestampMs < counts.minTimestampMs) counts.minTimestampMs = record.timestampMs;
     if (record.timestampMs > counts.maxTimestampMs) counts.maxTimestampMs = record.timestampMs;
-    if (verdicts?.has(record.offset)) {
+    if (verdicts?.has(recordKey(record.offset, record.timestampMs))) {
       counts.letters++;
       continue;
     }

@@ -38,9 +38,12 @@ type LabInfo = {
 /** Other engines may write anything under that name: what does not fit is not ours. */
 function readLabInfo(value: unknown): LabInfo | null {
   if (typeof value !== "object" || value === null) return null;
-  const { app, generation, partitions } = value as Record<string, unknown>;
+  const lab = value as Record<string, unknown>;
+  const { app, generation, partitions } = lab;
   if (typeof app !== "string" || !Array.isArray(partitions)) return null;
-  const items = partitions.flatMap((item: unknown) => {
+  // Moved by the user's word: what older commits say of these is of a topic that is gone.
+  const moved = Array.isArray(lab.moved) ? lab.moved : [];
+  const items = [...partitions, ...moved].flatMap((item: unknown) => {
     const { topic, partition, fingerprint } = (item ?? {}) as Record<string, unknown>;
     if (typeof topic !== "string") return [];
     return [

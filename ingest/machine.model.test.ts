@@ -91,6 +91,7 @@ class World {
       nextOffset: to,
       rows: offsets.length,
       bytes: offsets.length * 10,
+      heldBytes: offsets.length * 10,
       nowMs: this.nowMs,
     };
     this.late.push(event);

@@ -41,6 +41,7 @@ const fetched = (
   nextOffset: to,
   rows: Number(to - from),
   bytes: Number(to - from) * 10,
+  heldBytes: more.bytes ?? Number(to - from) * 10,
   nowMs: 0,
   ...more,
 });

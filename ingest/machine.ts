@@ -21,6 +21,8 @@ export type Event =
       rows: number;
       /** Raw value bytes. */
       bytes: number;
+      /** What the records take while they wait (`heldBytes` in chunk.ts). */
+      heldBytes: number;
       nowMs: number;
     }
   | { type: "encoded"; chunk: number }
@@ -194,6 +196,7 @@ function accept(state: State, event: Of<"fetched">): Step {
         id: state.nextId,
         rows: 0,
         bytes: 0,
+        heldBytes: 0,
         openedMs: event.nowMs,
         next: new Map(),
         stage: "open",
@@ -201,6 +204,7 @@ function accept(state: State, event: Of<"fetched">): Step {
     };
     chunk.rows += event.rows;
     chunk.bytes += event.bytes;
+    chunk.heldBytes += event.heldBytes;
     chunk.next = new Map(chunk.next).set(event.partition, event.nextOffset);
     next = {
       ...next,
@@ -326,7 +330,7 @@ function flushIfFull(state: State): Step {
   const bytes = waiting.reduce((sum, chunk) => sum + chunk.bytes, 0);
   if (rows >= state.limits.flushRows || bytes >= state.limits.flushBytes) return stay(flush(state));
   const open = openChunk(state);
-  return stay(open && open.bytes >= state.limits.chunkBytes ? seal(state) : state);
+  return stay(open && open.heldBytes >= state.limits.chunkBytes ? seal(state) : state);
 }
 
 /** One chunk at a time, in order: each is written with the schema that the one before it left. */

@@ -187,6 +187,10 @@ function rowsRequest(
 /** `commitInfo.lab` (contracts.md, "Tables"): what this version holds of the topic, for people and for the next start. */
 function labInfo(input: PublishInput, counts: ReadonlyMap<number, PartitionCounts>): object {
   const { app, topic } = input.options;
+  // By the user's word, not by what was read: `--on-topic-reset`.
+  const moved = [...input.settled]
+    .filter(([partition]) => !counts.has(partition))
+    .map(([partition, next]) => ({ topic, partition, next: next.toString() }));
   return {
     v: 1,
     app,
@@ -205,6 +209,7 @@ function labInfo(input: PublishInput, counts: ReadonlyMap<number, PartitionCount
         maxTimestamp: item.maxTimestampMs,
         fingerprint: item.fingerprint,
       })),
+    ...(moved.length > 0 ? { moved } : {}),
   };
 }
 
@@ -224,7 +229,7 @@ export function refuseLetters(letters: readonly Letter[]): void {
     "BAD_RECORD",
     `${first.topic}-${first.partition} offset ${first.offset}: ${first.message} (${first.stage}, ${first.code})`,
     {
-      hint: "mend the producer and skip it with --start, or let bad records go to the dead-letter table: --on-bad-record deadletter",
+      hint: "let bad records go to the dead-letter table: --on-bad-record deadletter; they can be replayed from there",
     },
   );
 }

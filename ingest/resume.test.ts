@@ -57,7 +57,7 @@ function input(more: Partial<ResumeInput> & { low?: bigint; high?: bigint } = {}
       offsetsAt: async () => new Map([[0, 42n]]),
       recordAt: async ({ nextOffset }) => record(nextOffset, "same"),
     },
-    rowReader: { hasRowsOf: async () => false, letteredOffsets: async () => new Set() },
+    rowReader: { hasRowsOf: async () => false, letteredRecords: async () => new Set() },
     signal,
     ...rest,
   };
@@ -122,7 +122,8 @@ test("after a reset: restart begins anew in a new generation, skip goes on at th
   const restart = await as("restart");
   assert.deepEqual([restart.next.get(0), restart.recordGeneration], [0n, 4]);
   const skip = await as("skip");
-  assert.deepEqual([skip.next.get(0), skip.recordGeneration], [100n, 3]);
+  // At the end of the new topic there may be offsets that the table has rows of.
+  assert.deepEqual([skip.next.get(0), skip.recordGeneration], [100n, 4]);
 });
 
 test("rows of a partition without a position are refused, not read again", async () => {
@@ -132,7 +133,7 @@ test("rows of a partition without a position are refused, not read again", async
     signal,
   );
   const rows = { table, snapshot: await table.latest(signal) };
-  const rowReader = { hasRowsOf: async () => true, letteredOffsets: async () => new Set<bigint>() };
+  const rowReader = { hasRowsOf: async () => true, letteredRecords: async () => new Set<string>() };
   await assert.rejects(readResume(input({ rows, rowReader })), fails("OFFSETS_MISSING", /--app/));
 });
 
@@ -144,7 +145,7 @@ test("letters ahead of the rows are verdicts", async () => {
     signal,
   );
   const letters = { table, snapshot: await table.latest(signal) };
-  const rowReader = { hasRowsOf: async () => false, letteredOffsets: async () => new Set([45n]) };
+  const rowReader = { hasRowsOf: async () => false, letteredRecords: async () => new Set(["45@1000"]) };
   const resume = await readResume(input({ rows: await settledAt(41n), letters, rowReader }));
-  assert.deepEqual(resume.verdicts, new Map([[0, new Set([45n])]]));
+  assert.deepEqual(resume.verdicts, new Map([[0, new Set(["45@1000"])]]));
 });

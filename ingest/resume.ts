@@ -16,8 +16,8 @@ import type { RowReader } from "./row-reader.ts";
 export type Resume = {
   /** The next offset to read, per partition. */
   next: Map<number, bigint>;
-  /** Offsets that have a letter though no row commit covers them yet: final, whatever the configuration says now. */
-  verdicts: Map<number, Set<bigint>>;
+  /** Records (`recordKey`) that have a letter though no row commit covers them yet: final, whatever the configuration says now. */
+  verdicts: Map<number, Set<string>>;
   /** Value of `_kafka.generation`: grows when the topic was made anew and the user said restart. */
   recordGeneration: number;
   /** Partitions whose stored position is to be lowered or moved by the user's word, not by progress. */
@@ -54,29 +54,27 @@ export async function readResume(input: ResumeInput): Promise<Resume> {
     overridden: new Set(),
   };
 
-  const reset = await findReset(input, stored, known, watermarks);
-  if (reset) {
-    if (options.onTopicReset === "fail") throw reset;
-    if (options.onTopicReset === "restart") resume.recordGeneration++;
-  }
+  const { error, overridden } = await findReset(input, stored, known, watermarks);
+  if (error && options.onTopicReset === "fail") throw error;
+  // What is expired was there once, and is not there again; all else may meet offsets that the table has rows of.
+  if (error && (options.onTopicReset === "restart" || error.code === "TOPIC_RESET"))
+    resume.recordGeneration++;
   const fresh: number[] = [];
   for (const partition of partitions) {
     const { low, high } = watermarks.get(partition) ?? { low: 0n, high: 0n };
     const next = stored.get(partition);
     if (next === undefined) {
       fresh.push(partition);
-    } else if (reset) {
+    } else if (overridden.has(partition)) {
       resume.next.set(partition, options.onTopicReset === "skip" ? high : low);
       resume.overridden.add(partition);
-    } else if (next < low) {
-      throw expired(topic, partition, next, low);
     } else {
       resume.next.set(partition, next);
     }
   }
   refuseContradiction(options, stored);
   await placeFresh(input, fresh, watermarks, resume);
-  if (!reset) await readVerdicts(input, resume);
+  await readVerdicts(input, resume);
   return resume;
 }
 
@@ -108,32 +106,47 @@ function expired(topic: string, partition: number, next: bigint, low: bigint): L
   );
 }
 
-/** A position beyond the end, or another record where the last settled one was: the topic is not the one the table was fed from. */
+/**
+ * A position beyond the end, or another record where the last settled one was: the topic is not the one the table was fed from, and every
+ * position in it is void whose own mark does not prove otherwise. A position below the start is void alone.
+ */
 async function findReset(
   input: ResumeInput,
   stored: ReadonlyMap<number, bigint>,
   known: LastKnown,
   watermarks: ReadonlyMap<number, Watermarks>,
-): Promise<LabError | null> {
+): Promise<{ error: LabError | null; overridden: ReadonlySet<number> }> {
   const { topic } = input.options;
+  const proven = new Set<number>();
+  const below = new Set<number>();
+  let reset: LabError | null = null;
+  let expiry: LabError | null = null;
   for (const [partition, next] of stored) {
     const { low, high } = watermarks.get(partition) ?? { low: 0n, high: 0n };
-    if (next > high) return outOfRange(topic, partition, next, { low, high });
+    if (next > high) {
+      reset ??= outOfRange(topic, partition, next, { low, high });
+      continue;
+    }
+    if (next < low) {
+      expiry ??= expired(topic, partition, next, low);
+      below.add(partition);
+    }
     const mark = known.fingerprints.get(partition);
     const offset = mark === undefined ? null : markedOffset(mark);
     if (mark === undefined || offset === null || offset < low) continue;
     const record = await input.admin.recordAt({ topic, partition, nextOffset: offset }, input.signal);
     // Compaction may have removed the record: then there is nothing to compare.
-    if (record && record.offset === offset && fingerprint(record) !== mark) {
-      return wasReset(topic, partition, `the record at offset ${offset} is not the one that was written`);
-    }
+    if (record?.offset !== offset) continue;
+    if (fingerprint(record) === mark) proven.add(partition);
+    else
+      reset ??= wasReset(topic, partition, `the record at offset ${offset} is not the one that was written`);
   }
-  // With expired records the user may also say restart or skip.
-  for (const [partition, next] of stored) {
-    const low = watermarks.get(partition)?.low ?? 0n;
-    if (next < low && input.options.onTopicReset !== "fail") return expired(topic, partition, next, low);
-  }
-  return null;
+  if (reset)
+    return {
+      error: reset,
+      overridden: new Set([...stored.keys()].filter((partition) => !proven.has(partition))),
+    };
+  return { error: expiry, overridden: below };
 }
 
 /** Explicit start offsets may not skip or repeat what the table already knows. */
@@ -203,7 +216,7 @@ async function readVerdicts(input: ResumeInput, resume: Resume): Promise<void> {
     if (lettered === undefined || lettered < next) continue;
     resume.verdicts.set(
       partition,
-      await rowReader.letteredOffsets(letters, { topic: options.topic, partition, from: next, signal }),
+      await rowReader.letteredRecords(letters, { topic: options.topic, partition, from: next, signal }),
     );
   }
 }

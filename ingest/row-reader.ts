@@ -7,6 +7,6 @@ type Where = { topic: string; partition: number; signal: AbortSignal };
 export type RowReader = {
   /** Are there rows of this partition, whoever wrote them? False on a table without `_kafka`. */
   hasRowsOf(rows: Opened, where: Where): Promise<boolean>;
-  /** Offsets of dead letters of this partition, from `from` (inclusive) on. */
-  letteredOffsets(letters: Opened, where: Where & { from: bigint }): Promise<Set<bigint>>;
+  /** Dead letters of this partition from offset `from` (inclusive) on, as `recordKey` names their records. */
+  letteredRecords(letters: Opened, where: Where & { from: bigint }): Promise<Set<string>>;
 };

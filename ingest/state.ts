@@ -6,9 +6,9 @@ export type Limits = {
   flushRows: number;
   /** Raw value bytes. */
   flushBytes: number;
-  /** Raw value bytes that are encoded together. */
+  /** Held bytes that are encoded together. */
   chunkBytes: number;
-  /** Raw value bytes that may wait uncommitted before the source is paused. */
+  /** Held bytes that may wait uncommitted before the source is paused. */
   budgetBytes: number;
   /** With `--once`: the next offset after the last one to read, per partition; null: no end. */
   ends: ReadonlyMap<number, bigint> | null;
@@ -20,7 +20,10 @@ export type Progress = { next: bigint; settled: bigint };
 export type Chunk = {
   id: number;
   rows: number;
+  /** Raw value bytes. */
   bytes: number;
+  /** What its messages take while they wait: values, keys, headers, and a little for each. */
+  heldBytes: number;
   openedMs: number;
   /** Per partition: one past its last offset in this chunk. */
   next: ReadonlyMap<number, bigint>;
@@ -67,12 +70,12 @@ export function initialState(limits: Limits): State {
   };
 }
 
-/** Raw bytes that are buffered in any form. */
+/** Held bytes of messages that are buffered in any form. */
 export function ownBytes(state: State): number {
-  return state.chunks.reduce((sum, chunk) => sum + chunk.bytes, 0);
+  return state.chunks.reduce((sum, chunk) => sum + chunk.heldBytes, 0);
 }
 
-/** Raw bytes that are still held as messages in memory. */
+/** Held bytes of messages that are still in memory. */
 export function unencodedBytes(state: State): number {
-  return state.chunks.reduce((sum, chunk) => (chunk.stage === "encoded" ? sum : sum + chunk.bytes), 0);
+  return state.chunks.reduce((sum, chunk) => (chunk.stage === "encoded" ? sum : sum + chunk.heldBytes), 0);
 }

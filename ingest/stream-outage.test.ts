@@ -82,3 +82,28 @@ test("once waits out an outage that comes in the middle, and ends", async (t) =>
   await fixture.start({ once: true }).ended;
   assert.deepEqual(await ids(fixture), range(5));
 });
+
+test("memory stays bounded where keys and headers are large and values have no byte", async (t) => {
+  const fixture = await streamFixture(t, { mostRecordsPerBatch: 10 });
+  fixture.kafka.createTopic("t", 1);
+  const store = outage(fixture, "put", /\.parquet$/);
+  store.begin();
+  const large = Buffer.alloc(50_000, "x");
+  for (let n = 0; n < 300; n++)
+    fixture.kafka.append("t", 0, [{ key: large, value: Buffer.alloc(0), headers: { h: large } }]);
+  const worker = fixture.start(
+    { format: "text", flush: { latencyMs: 50, rows: 1_000_000, bytes: 1 << 20 } },
+    { chunkBytes: 1 << 20, budgetBytes: 4 << 20 },
+  );
+  await until("reading pauses", () => (worker.ingest?.reports()[0]?.buffer.rows ?? 0) >= 40);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  const held = worker.ingest.reports()[0]?.buffer.rows ?? 0;
+  assert.ok(held < 90, `${held} messages of 100 kB are held`);
+  store.back();
+  await fixture.hasRows(300);
+  await worker.end();
+  const [found] = await fixture.rows(
+    "SELECT count(*) AS n, min(length(value)) AS v, min(length(key)) AS k FROM t",
+  );
+  assert.deepEqual([Number(found?.n), Number(found?.v), Number(found?.k)], [300, 0, 50_000]);
+});

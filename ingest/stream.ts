@@ -8,7 +8,7 @@ import type { Snapshot } from "../delta/table.ts";
 import type { StructType } from "../delta/types.ts";
 import type { Encoder } from "../engine/encoder.ts";
 import type { Admin, FetchedBatch, Kafka, Position } from "../kafka/ports.ts";
-import { appendBatch, type ChunkContent, emptyChunk } from "./chunk.ts";
+import { appendBatch, type ChunkContent, emptyChunk, heldBytes } from "./chunk.ts";
 import type { Destination, Opened } from "./destination.ts";
 import { declaredSchema, encodeChunk, firstSchema } from "./encode-chunk.ts";
 import { type Effect, type Event, step } from "./machine.ts";
@@ -67,6 +67,8 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
   const life = new AbortController();
   const chunks = new Map<number, ChunkContent>();
   let resume: Resume = { next: new Map(), verdicts: new Map(), recordGeneration: 0, overridden: new Set() };
+  /** Positions that the user's word moved and no commit has yet. */
+  let moved: ReadonlyMap<number, bigint> = new Map();
   let rows: Opened | null = null;
   let letters: Opened | null = null;
   /** The schema that the newest encoded, uncommitted chunk was written with. */
@@ -207,7 +209,8 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
     );
     signal.throwIfAborted();
     storeIsAway = null;
-    if (options.onTopicReset === "skip" && resume.overridden.size > 0) await settleOverridden(signal);
+    moved = new Map([...resume.next].filter(([partition]) => resume.overridden.has(partition)));
+    if (options.onTopicReset === "skip" && moved.size > 0) await settleMoved(signal);
     report.opened(rows?.snapshot.version ?? null);
     for (const [partition, next] of resume.next) report.position(partition, next);
     log.info(
@@ -218,11 +221,12 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
   }
 
   /** `--on-topic-reset skip`: the new positions are committed at once, so that the next start need not ask again. */
-  async function settleOverridden(signal: AbortSignal): Promise<void> {
+  async function settleMoved(signal: AbortSignal): Promise<void> {
     if (!rows) return;
-    const settled = new Map([...resume.next].filter(([partition]) => resume.overridden.has(partition)));
-    const done = await publish(publishInput(rows, [], settled, signal));
-    if (done.kind === "committed") rows = done.rows;
+    const done = await publish(publishInput(rows, [], moved, signal));
+    if (done.kind !== "committed") return;
+    rows = done.rows;
+    moved = new Map();
   }
 
   function publishInput(
@@ -274,7 +278,10 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
     const startedMs = now();
     try {
       if (!rows) throw new LabError("INTERNAL", "a commit before the table was opened");
-      const done = await publish(publishInput(rows, contents, effect.settled, signal));
+      // All that was moved goes into the first commit, or a partition without records would be asked for again.
+      const done = await publish(
+        publishInput(rows, contents, new Map([...moved, ...effect.settled]), signal),
+      );
       storeIsAway = null;
       if (done.kind === "rejected") {
         metrics.conflict();
@@ -287,6 +294,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
       }
       rows = done.rows;
       letters = done.letters;
+      moved = new Map();
       for (const id of effect.chunks) chunks.delete(id);
       if (chunks.size === 0) pendingSchema = null;
       tellCommit(done, effect.settled, contents, startedMs);
@@ -425,6 +433,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
               nextOffset,
               rows: batch.records.length,
               bytes,
+              heldBytes: heldBytes(batch.records),
               nowMs: now(),
             },
             batch,

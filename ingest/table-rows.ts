@@ -6,6 +6,7 @@ import type { FileCache } from "../engine/file-cache.ts";
 import { type Engine, openEngine } from "../engine/instance.ts";
 import { KAFKA_FIELD } from "../engine/kafka-column.ts";
 import { createRelation } from "../engine/scan.ts";
+import { recordKey } from "./chunk.ts";
 import type { Opened } from "./destination.ts";
 import type { RowReader } from "./row-reader.ts";
 import { hasKafkaColumn } from "./schemas.ts";
@@ -55,18 +56,18 @@ export function createRowReader(options: { cache?: FileCache; memoryLimitBytes: 
         return (await engine.rows(sql, { params: { topic, partition }, signal })).length > 0;
       });
     },
-    async letteredOffsets(letters, { topic, partition, from, signal }) {
+    async letteredRecords(letters, { topic, partition, from, signal }) {
       const adds = [...letters.snapshot.files()].filter((add) => {
         const { minValues, maxValues } = boundsOf(add);
         const lastOffset = maxValues?.offset;
         const isBefore = typeof lastOffset === "number" && lastOffset < Number(from);
         return !isBefore && mayHold(minValues?.partition, maxValues?.partition, partition);
       });
-      if (adds.length === 0) return new Set<bigint>();
+      if (adds.length === 0) return new Set<string>();
       return ask(letters, adds, signal, async (engine) => {
-        const sql = `SELECT "offset" AS o FROM t WHERE topic = $topic AND "partition" = $partition AND "offset" >= $from`;
+        const sql = `SELECT "offset" AS o, epoch_ms("timestamp") AS ms FROM t WHERE topic = $topic AND "partition" = $partition AND "offset" >= $from`;
         const rows = await engine.rows(sql, { params: { topic, partition, from }, signal });
-        return new Set(rows.map((row) => row.o as bigint));
+        return new Set(rows.map((row) => recordKey(row.o as bigint, Number(row.ms))));
       });
     },
   };
