@@ -5,7 +5,7 @@ import { decimalOf, isStruct } from "./schema.ts";
 import type { DataType, StructType } from "./types.ts";
 
 /** Characters that Parquet readers of other engines stumble over in names. */
-const FORBIDDEN = /[ ,;{}()\n\t=]/;
+const FORBIDDEN = /[ ,;{}()\n\t=\0]/;
 const NO_PARTITION = new Set(["variant", "void"]);
 
 /**

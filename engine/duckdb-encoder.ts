@@ -4,6 +4,7 @@ import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { LabError } from "../core/errors.ts";
 import type { StructField, StructType } from "../delta/types.ts";
+import { encodeApart } from "./encode-apart.ts";
 import type { Encoded, EncodePlan, Encoder } from "./encoder.ts";
 import { openEngine, quoteName } from "./instance.ts";
 import { createJsonSource, type Source } from "./json-source.ts";
@@ -48,8 +49,6 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
   });
   const feedFile = join(stagingDir, "feed.ndjson");
   const json = createJsonSource(feedFile);
-  /** By transform: what the messages seen so far suggest, where the plan does not say. */
-  const inputs = new Map<string, StructType>();
   /** The transform used last, under its text and input: checking it anew for each batch would cost more than running it. */
   const prepared = new Map<string, Transform>();
   let last: Promise<unknown> = Promise.resolve();
@@ -107,8 +106,9 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
         signal,
       });
     const written = encoded.files.reduce((sum, file) => sum + file.rows, 0);
-    if (written !== expected) throw new LabError("INTERNAL", `${expected} rows became ${written} in files`);
-    return encoded;
+    if (written === expected) return encoded;
+    await Promise.all(encoded.files.map(({ file }) => rm(file, { force: true })));
+    throw new LabError("INTERNAL", `${expected} rows became ${written} in files`);
   }
 
   /** Makes the table `rows`, adds letters and counts to `encoded`, and says the schema the rows have. */
@@ -143,11 +143,7 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
       return readText(batch, plan.transform === undefined ? plan.schema : TEXT_SCHEMA);
     if (plan.transform === undefined) return json.read(batch, plan, signal);
     if (plan.input !== undefined) return json.read(batch, { ...plan, schema: plan.input }, signal);
-    const schema = inputs.get(plan.transform) ?? NO_COLUMNS;
-    const hints = plan.schema;
-    const source = await json.read(batch, { schema, onUnknownField: "add", hints }, signal);
-    inputs.set(plan.transform, source.schema);
-    return source;
+    return json.read(batch, { schema: NO_COLUMNS, onUnknownField: "add", hints: plan.schema }, signal);
   }
 
   async function inferInput(batch: RawBatch, format: EncodePlan["format"], signal: AbortSignal) {
@@ -172,8 +168,9 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
     return prepare(sql, input, signal);
   }
 
+  const encodeBatch = encodeApart(encode);
   return {
-    encode: (batch, plan, signal) => inTurn(() => encode(batch, plan, signal)),
+    encode: (batch, plan, signal) => inTurn(() => encodeBatch(batch, plan, signal)),
     inferSchema: (batch, plan, signal) =>
       inTurn(async () => {
         const input = await inferInput(batch, plan.format, signal);

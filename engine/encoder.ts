@@ -16,7 +16,7 @@ export type EncodePlan = {
   transform?: string;
   /**
    * The schema of the messages that a transform reads, without `_kafka`; as `inferInput` or `evolvedInput` gave it. Absent: what the
-   * messages seen so far by this encoder suggest, with the table's types for the table's names.
+   * batch's messages suggest, with the table's types for the table's names.
    */
   input?: StructType;
   onUnknownField: "add" | "ignore" | "deadletter";

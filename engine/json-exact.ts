@@ -19,7 +19,7 @@ const RANGES: Readonly<Record<string, bigint>> = { byte: 7n, short: 15n, integer
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 /** Half of a pair: a whole one is another character to a pattern with `u`. */
 const LONE_SURROGATE = /\p{Surrogate}/u;
-const FORBIDDEN_IN_NAMES = /[ ,;{}()\n\t=]/;
+const FORBIDDEN_IN_NAMES = /[ ,;{}()\n\t=\0]/;
 
 /** The object a message holds, of doubled keys the last; a decode fault where there is none. */
 export function parseMessage(value: Uint8Array | null): Parsed {

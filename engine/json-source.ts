@@ -10,6 +10,7 @@ import { compileJsonCheck, type JsonCheck, UNSURE } from "./json-check.ts";
 import { fromRead, readType } from "./json-columns.ts";
 import { fitMessage, parseMessage } from "./json-exact.ts";
 import { checkMessages, writeFeed } from "./json-feed.ts";
+import { JsonNumber, type JsonValue } from "./json-parse.ts";
 import { KAFKA_FIELD, withoutKafka } from "./kafka-column.ts";
 import type { RawBatch } from "./raw-batch.ts";
 import { literalPath } from "./scan.ts";
@@ -94,13 +95,22 @@ export function createJsonSource(file: string): JsonSource {
       const seen = nothingObserved();
       for (let i = 0; i < batch.length; i++) {
         const parsed = parseMessage(batch.value(i));
-        if (parsed.kind === "object") observe(seen, parsed.object);
+        if (parsed.kind === "object" && !isDeep(parsed.object)) observe(seen, parsed.object);
         if (i % TURN === TURN - 1) await nextTurn();
         signal.throwIfAborted();
       }
       return inferStruct(seen);
     },
   };
+}
+
+/** Engines bind a nested type by recursion: what is deeper than this becomes no column. */
+const MOST_LEVELS = 64;
+
+function isDeep(value: JsonValue, level = 0): boolean {
+  if (typeof value !== "object" || value === null || value instanceof JsonNumber) return false;
+  if (level > MOST_LEVELS) return true;
+  return Object.values(value).some((inner: JsonValue) => isDeep(inner, level + 1));
 }
 
 /** The schema with the fields that messages hold and it lacks; only of messages that are rows otherwise. The same object where nothing is new. */
@@ -116,7 +126,7 @@ async function evolve(
   for (let i = 0; i < batch.length; i++) {
     if (verdicts[i] !== UNSURE) continue;
     const parsed = parseMessage(batch.value(i));
-    if (parsed.kind === "object") {
+    if (parsed.kind === "object" && !isDeep(parsed.object)) {
       const fitted = fitMessage(parsed.object, known, { ignoreUnknown: true });
       if (fitted.kind === "row" && fitted.hasUnknown) observe(seen, parsed.object);
     }

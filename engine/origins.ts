@@ -95,7 +95,9 @@ function headersOf(batch: RawBatch, places: Uint32Array, add: (column: Column) =
   for (const place of places) {
     const list = batch.headers(place);
     names ??= list.map(([name]) => name);
-    isUniform &&= list.length === names.length && list.every(([name], i) => name === names![i]);
+    // A statement ends at a NUL.
+    isUniform &&=
+      list.length === names.length && list.every(([name], i) => name === names![i] && !name.includes("\0"));
     lists.set(place, list);
   }
   if (!isUniform) {

@@ -239,7 +239,7 @@ test("new fields of messages pass through SELECT * into the table's schema", asy
   assert.deepEqual(rows.get(0)!.more, { x: true });
 });
 
-test("without a declared input the messages seen so far tell it, in the table's types where they widen", async (t) => {
+test("without a declared input the messages of the batch tell it, in the table's types where they widen", async (t) => {
   const bench = await openWorkbench(t);
   const transform = "SELECT * FROM messages";
   const plan = planFor(struct({ id: "long", amount: "double", note: "string" }), { transform });

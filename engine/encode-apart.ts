@@ -1,0 +1,127 @@
+/** What one message makes fail must not fail the others: a batch that fails is halved until that message is alone, and a letter. */
+
+import { rm } from "node:fs/promises";
+import { isLabError, LabError } from "../core/errors.ts";
+import type { Encoded, EncodePlan } from "./encoder.ts";
+import { createRawBatch, type RawBatch } from "./raw-batch.ts";
+
+type Encode = (batch: RawBatch, plan: EncodePlan, signal: AbortSignal) => Promise<Encoded>;
+
+/**
+ * `encode`, and where a statement fails, its halves one after the other, each by the schema that the one before it left. A failure that
+ * a batch without content meets, too, is a bug and thrown; so is what no message is to blame for: an outage of the disk, too little memory
+ * for a single message, a refused transform.
+ */
+export function encodeApart(encode: Encode): Encode {
+  async function attempt(batch: RawBatch, plan: EncodePlan, signal: AbortSignal): Promise<Encoded> {
+    try {
+      return await encode(batch, plan, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (batch.length > 1 && isAboutMessages(error)) return halves(batch, plan, signal);
+      if (!isAboutMessages(error) || isAboutMemory(error)) throw asStoreFull(error);
+      return { files: [], bad: [letter(error)], counts: noRows(batch), evolvedSchema: undefined };
+    }
+  }
+
+  async function halves(batch: RawBatch, plan: EncodePlan, signal: AbortSignal): Promise<Encoded> {
+    const middle = batch.length >> 1;
+    const first = await attempt(part(batch, 0, middle), plan, signal);
+    const grown: EncodePlan = {
+      ...plan,
+      schema: first.evolvedSchema ?? plan.schema,
+      ...(first.evolvedInput === undefined ? {} : { input: first.evolvedInput }),
+    };
+    const second = await attempt(part(batch, middle, batch.length), grown, signal);
+    return joined(first, second, middle);
+  }
+
+  return async (batch, plan, signal) => {
+    try {
+      return await encode(batch, plan, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!isAboutMessages(error)) throw asStoreFull(error);
+      const { files } = await encode(blank(batch), plan, signal);
+      await Promise.all(files.map(({ file }) => rm(file, { force: true })));
+      return batch.length > 1 ? halves(batch, plan, signal) : attempt(batch, plan, signal);
+    }
+  };
+}
+
+/** A message like the first one with nothing in it. */
+function blank(batch: RawBatch): RawBatch {
+  const one = createRawBatch();
+  one.append({ ...messageAt(batch, 0), key: null, value: Buffer.from("{}"), headers: [] });
+  return one;
+}
+
+function part(batch: RawBatch, start: number, end: number): RawBatch {
+  const some = createRawBatch();
+  for (let i = start; i < end; i++) some.append(messageAt(batch, i));
+  return some;
+}
+
+function messageAt(batch: RawBatch, i: number): Parameters<RawBatch["append"]>[0] {
+  return {
+    topic: batch.topic(i),
+    partition: batch.partition(i),
+    offset: batch.offset(i),
+    timestampMs: batch.timestampMs(i),
+    timestampType: batch.timestampType(i),
+    generation: batch.generation(i),
+    key: batch.key(i),
+    value: batch.value(i),
+    headers: batch.headers(i),
+  };
+}
+
+function joined(first: Encoded, second: Encoded, middle: number): Encoded {
+  const counts = new Map(first.counts);
+  for (const [partition, { rows, skipped }] of second.counts) {
+    const sum = counts.get(partition) ?? { rows: 0, skipped: 0 };
+    counts.set(partition, { rows: sum.rows + rows, skipped: sum.skipped + skipped });
+  }
+  const evolvedInput = second.evolvedInput ?? first.evolvedInput;
+  return {
+    files: [...first.files, ...second.files],
+    bad: [...first.bad, ...second.bad.map((bad) => ({ ...bad, index: bad.index + middle }))],
+    counts,
+    evolvedSchema: second.evolvedSchema ?? first.evolvedSchema,
+    ...(evolvedInput === undefined ? {} : { evolvedInput }),
+  };
+}
+
+function noRows(batch: RawBatch): Encoded["counts"] {
+  return new Map([[batch.partition(0), { rows: 0, skipped: 0 }]]);
+}
+
+function letter(error: unknown): Encoded["bad"][number] {
+  const message = (error as Error).message.split("\n")[0] ?? "";
+  return { index: 0, stage: "decode", code: "NOT_WRITABLE", message };
+}
+
+/** What the engine says of statements, as against the machine; and rows that are not as many as messages. */
+function isAboutMessages(error: unknown): boolean {
+  if (isLabError(error)) return error.code === "INTERNAL";
+  const { message } = error as Error;
+  return (
+    /^[A-Z][A-Za-z ]* Error: /.test(message) &&
+    !/^(IO|INTERRUPT|FATAL|INTERNAL|Permission) Error/i.test(message)
+  );
+}
+
+function isAboutMemory(error: unknown): boolean {
+  return /^Out of Memory Error/.test((error as Error).message);
+}
+
+function asStoreFull(error: unknown): unknown {
+  const { code, message } = error as NodeJS.ErrnoException;
+  const isFull =
+    code === "ENOSPC" || code === "EDQUOT" || /no space left on device|quota exceeded/i.test(message);
+  if (!isFull) return error;
+  return new LabError("STORE_FULL", `the staging folder is full: ${message.split("\n")[0]}`, {
+    hint: "free some space on the disk of the data folder (--data)",
+    cause: error,
+  });
+}
