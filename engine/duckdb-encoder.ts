@@ -142,8 +142,11 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
     if (plan.format === "text")
       return readText(batch, plan.transform === undefined ? plan.schema : TEXT_SCHEMA);
     if (plan.transform === undefined) return json.read(batch, plan, signal);
-    if (plan.input !== undefined) return json.read(batch, { ...plan, schema: plan.input }, signal);
-    return json.read(batch, { schema: NO_COLUMNS, onUnknownField: "add", hints: plan.schema }, signal);
+    const { input, schema: hints } = plan;
+    // Fields that the table ignores are still the transform's to read.
+    const isStrict = input !== undefined && plan.onUnknownField === "deadletter";
+    const onUnknownField = isStrict ? "deadletter" : "add";
+    return json.read(batch, { schema: input ?? NO_COLUMNS, onUnknownField, hints }, signal);
   }
 
   async function inferInput(batch: RawBatch, format: EncodePlan["format"], signal: AbortSignal) {

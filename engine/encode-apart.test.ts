@@ -55,7 +55,7 @@ test("an outage of the disk or too little memory is nobody's fault", async () =>
   await assert.rejects(full(batchOf(["0", "1"]), plan, signal), (error) => isLabError(error, "STORE_FULL"));
   const memory = failingOn(["1"], new Error("Out of Memory Error: could not allocate"));
   await assert.rejects(memory(batchOf(["0", "1"]), plan, signal), /Out of Memory/);
-  const refused = failingOn(["1"], new LabError("TRANSFORM_REFUSED", "no"));
+  const refused = failingOn(["1", "{}"], new LabError("TRANSFORM_REFUSED", "no"));
   await assert.rejects(refused(batchOf(["1"]), plan, signal), (error) =>
     isLabError(error, "TRANSFORM_REFUSED"),
   );

@@ -9,8 +9,8 @@ type Encode = (batch: RawBatch, plan: EncodePlan, signal: AbortSignal) => Promis
 
 /**
  * `encode`, and where a statement fails, its halves one after the other, each by the schema that the one before it left. A failure that
- * a batch without content meets, too, is a bug and thrown; so is what no message is to blame for: an outage of the disk, too little memory
- * for a single message, a refused transform.
+ * a batch without content meets, too, is a bug or a wrong transform and thrown; so is what no message is to blame for: an outage of the
+ * disk, too little memory for a single message.
  */
 export function encodeApart(encode: Encode): Encode {
   async function attempt(batch: RawBatch, plan: EncodePlan, signal: AbortSignal): Promise<Encoded> {
@@ -22,6 +22,15 @@ export function encodeApart(encode: Encode): Encode {
       if (!isAboutMessages(error) || isAboutMemory(error)) throw asStoreFull(error);
       return { files: [], bad: [letter(error)], counts: noRows(batch), evolvedSchema: undefined };
     }
+  }
+
+  /** Throws `error` where a message without content meets one, too. */
+  async function proveWell(batch: RawBatch, plan: EncodePlan, error: unknown, signal: AbortSignal) {
+    const blanks = await encode(blank(batch), plan, signal).catch(() => {
+      signal.throwIfAborted();
+      throw error;
+    });
+    await Promise.all(blanks.files.map(({ file }) => rm(file, { force: true })));
   }
 
   async function halves(batch: RawBatch, plan: EncodePlan, signal: AbortSignal): Promise<Encoded> {
@@ -42,8 +51,7 @@ export function encodeApart(encode: Encode): Encode {
     } catch (error) {
       signal.throwIfAborted();
       if (!isAboutMessages(error)) throw asStoreFull(error);
-      const { files } = await encode(blank(batch), plan, signal);
-      await Promise.all(files.map(({ file }) => rm(file, { force: true })));
+      await proveWell(batch, plan, error, signal);
       return batch.length > 1 ? halves(batch, plan, signal) : attempt(batch, plan, signal);
     }
   };
@@ -96,14 +104,18 @@ function noRows(batch: RawBatch): Encoded["counts"] {
   return new Map([[batch.partition(0), { rows: 0, skipped: 0 }]]);
 }
 
+/** A field that a message brings may clash with what the transform yields. */
+const OF_TRANSFORMS = ["TRANSFORM_REFUSED", "SCHEMA_MISMATCH"] as const;
+
 function letter(error: unknown): Encoded["bad"][number] {
   const message = (error as Error).message.split("\n")[0] ?? "";
-  return { index: 0, stage: "decode", code: "NOT_WRITABLE", message };
+  const stage = isLabError(error, ...OF_TRANSFORMS) ? "transform" : "decode";
+  return { index: 0, stage, code: "NOT_WRITABLE", message };
 }
 
 /** What the engine says of statements, as against the machine; and rows that are not as many as messages. */
 function isAboutMessages(error: unknown): boolean {
-  if (isLabError(error)) return error.code === "INTERNAL";
+  if (isLabError(error)) return isLabError(error, "INTERNAL", ...OF_TRANSFORMS);
   const { message } = error as Error;
   return (
     /^[A-Z][A-Za-z ]* Error: /.test(message) &&

@@ -39,10 +39,19 @@ export type ChunkContent = {
   letters: Letter[];
   /** The schema that the files were written with, where messages brought new fields. */
   evolvedSchema: StructType | undefined;
+  /** The schema of the messages that a transform read, where they brought new fields. */
+  evolvedInput: StructType | undefined;
 };
 
 export function emptyChunk(): ChunkContent {
-  return { raw: createRawBatch(), counts: new Map(), files: [], letters: [], evolvedSchema: undefined };
+  return {
+    raw: createRawBatch(),
+    counts: new Map(),
+    files: [],
+    letters: [],
+    evolvedSchema: undefined,
+    evolvedInput: undefined,
+  };
 }
 
 /** What a record takes beside its bytes: offset, times and the like, here and in the engine. */

@@ -1,8 +1,10 @@
 /** One chunk from messages to files and letters, and the table it needs if that is yet to be made. */
 
+import { rm } from "node:fs/promises";
 import type { Snapshot } from "../delta/table.ts";
 import type { StructType } from "../delta/types.ts";
 import type { EncodePlan, Encoder } from "../engine/encoder.ts";
+import { KAFKA_FIELD } from "../engine/kafka-column.ts";
 import type { RawBatch } from "../engine/raw-batch.ts";
 import { TEXT_SCHEMA } from "../engine/text-source.ts";
 import type { ChunkContent, Letter } from "./chunk.ts";
@@ -21,13 +23,13 @@ export function declaredSchema(options: PlanOptions): StructType | null {
   return columns && tableSchema(columns, options.partitionBy, options.metadata);
 }
 
-/** The schema that these messages suggest for a table that is yet to be made. */
+/** The schema that these messages suggest for a table that is yet to be made; null where none of them tells anything. */
 export async function firstSchema(
   encoder: Encoder,
   raw: RawBatch,
   options: PlanOptions,
   signal: AbortSignal,
-): Promise<StructType> {
+): Promise<StructType | null> {
   const declared = declaredSchema(options);
   if (declared) return declared;
   const plan = {
@@ -35,37 +37,51 @@ export async function firstSchema(
     ...(options.transform === undefined ? {} : { transform: options.transform }),
   };
   const inferred = await encoder.inferSchema(raw, plan, signal);
-  return tableSchema(inferred?.fields ?? [], options.partitionBy, options.metadata);
+  if (inferred) return tableSchema(inferred.fields, options.partitionBy, options.metadata);
+  // Objects without a field are rows all the same.
+  return (await hasRows(encoder, raw, signal))
+    ? tableSchema([], options.partitionBy, options.metadata)
+    : null;
 }
 
-/** Encodes in place: afterwards the chunk holds files, letters and counts, and no messages. */
+async function hasRows(encoder: Encoder, raw: RawBatch, signal: AbortSignal): Promise<boolean> {
+  if (raw.length === 0) return false;
+  const { files } = await encoder.encode(raw, NO_TABLE, signal);
+  await Promise.all(files.map(({ file }) => rm(file, { force: true })));
+  return files.length > 0;
+}
+
+/** What tells rows from letters where there is no table: messages as they are, with nothing but where they came from. */
+const NO_TABLE: EncodePlan = {
+  format: "json",
+  schema: { type: "struct", fields: [KAFKA_FIELD] },
+  partitionColumns: [],
+  metadata: true,
+  onUnknownField: "ignore",
+  deriveDate: false,
+};
+
+/** Encodes in place: afterwards the chunk holds files, letters and counts, and no messages. Without a table there are letters alone. */
 export async function encodeChunk(
   chunk: ChunkContent,
   input: {
     encoder: Encoder;
     options: PlanOptions;
-    snapshot: Snapshot;
-    schema: StructType;
+    /** The table, and the schema to write with; null while no message has told its columns. */
+    table: { snapshot: Snapshot; schema: StructType; messages: StructType | undefined } | null;
     signal: AbortSignal;
   },
 ): Promise<void> {
-  const { encoder, options, snapshot, schema, signal } = input;
+  const { encoder, options, table, signal } = input;
   const raw = chunk.raw;
   if (!raw) return;
-  const plan: EncodePlan = {
-    format: options.format,
-    schema,
-    partitionColumns: snapshot.partitionColumns,
-    configuration: snapshot.metadata.configuration,
-    metadata: hasKafkaColumn(schema),
-    onUnknownField: options.onUnknownField,
-    deriveDate: snapshot.partitionColumns.includes("date"),
-    ...(options.transform === undefined ? {} : { transform: options.transform }),
-  };
+  const plan = table ? planFor(options, table) : NO_TABLE;
   if (raw.length > 0) {
     const encoded = await encoder.encode(raw, plan, signal);
     chunk.files = encoded.files;
-    chunk.evolvedSchema = encoded.evolvedSchema;
+    if (table) chunk.evolvedSchema = encoded.evolvedSchema;
+    if (options.format === "json" && encoded.evolvedInput && encoded.evolvedInput.fields.length > 0)
+      chunk.evolvedInput = encoded.evolvedInput;
     chunk.letters = encoded.bad.map((bad): Letter => {
       const copy = (bytes: Uint8Array | null) => (bytes === null ? null : Uint8Array.from(bytes));
       return {
@@ -93,4 +109,25 @@ export async function encodeChunk(
     }
   }
   chunk.raw = null;
+}
+
+function planFor(
+  options: PlanOptions,
+  {
+    snapshot,
+    schema,
+    messages,
+  }: { snapshot: Snapshot; schema: StructType; messages: StructType | undefined },
+): EncodePlan {
+  return {
+    format: options.format,
+    schema,
+    partitionColumns: snapshot.partitionColumns,
+    configuration: snapshot.metadata.configuration,
+    metadata: hasKafkaColumn(schema),
+    onUnknownField: options.onUnknownField,
+    deriveDate: snapshot.partitionColumns.includes("date"),
+    ...(options.transform === undefined ? {} : { transform: options.transform }),
+    ...(messages === undefined ? {} : { input: messages }),
+  };
 }

@@ -7,6 +7,11 @@ export function appId(app: string, topic: string, partition: number): string {
   return `${app}/${topic}-${partition}`;
 }
 
+/** The table property that keeps the schema of a topic's messages where a transform reads them. */
+export function inputProperty(topic: string): string {
+  return `lab.input.${topic}`;
+}
+
 /** Default table of a topic: each character outside `[A-Za-z0-9_]` becomes `_`. */
 export function tableNameOf(topic: string): string {
   return topic.replace(/[^A-Za-z0-9_]/g, "_");

@@ -6,7 +6,7 @@
 import { randomUUID } from "node:crypto";
 import { LabError } from "../core/errors.ts";
 import { retry } from "../core/retry.ts";
-import type { Add, PartitionValues, Txn } from "../delta/actions.ts";
+import type { Add, Metadata, PartitionValues, Txn } from "../delta/actions.ts";
 import { partitionDirectory } from "../delta/partition-path.ts";
 import { encodePath } from "../delta/path.ts";
 import { serializeSchema } from "../delta/schema.ts";
@@ -14,7 +14,7 @@ import { statsJson } from "../delta/stats.ts";
 import type { CommitRequest, Snapshot } from "../delta/table.ts";
 import { type ChunkContent, type Letter, type PartitionCounts, sumCounts } from "./chunk.ts";
 import type { Destination, Opened } from "./destination.ts";
-import { appId } from "./identity.ts";
+import { appId, inputProperty } from "./identity.ts";
 import { lettersFile } from "./letters-file.ts";
 import type { StreamOptions } from "./options.ts";
 
@@ -32,7 +32,8 @@ export type PublishInput = {
   /** The next offset to read once this is committed, per partition. */
   settled: ReadonlyMap<number, bigint>;
   recordGeneration: number;
-  rows: Opened;
+  /** Null while no message has told the table's columns: then there are letters alone, and no position. */
+  rows: Opened | null;
   letters: Opened | null;
   destination: Destination;
   now: () => number;
@@ -45,19 +46,16 @@ export type PublishInput = {
 export type Published =
   | {
       kind: "committed";
-      rows: Opened;
+      rows: Opened | null;
       letters: Opened | null;
-      counts: Map<number, PartitionCounts>;
-      attempts: number;
     }
   | { kind: "rejected"; reason: string; message: string };
 
 export async function publish(input: PublishInput): Promise<Published> {
   const { chunks, signal, onStep } = input;
   onStep("before-upload");
-  const adds = await upload(input);
+  const adds = input.rows ? await upload(input, input.rows) : [];
   onStep("after-upload");
-  const counts = sumCounts(chunks);
   let letters = input.letters;
   const bad = chunks.flatMap((chunk) => chunk.letters);
   if (bad.length > 0) {
@@ -68,23 +66,23 @@ export async function publish(input: PublishInput): Promise<Published> {
     letters = { table: letters.table, snapshot: result.snapshot };
   }
   onStep("after-letters");
-  const result = await input.rows.table.commit(rowsRequest(input, adds, counts), signal);
+  if (!input.rows) return { kind: "committed", rows: null, letters };
+  const { table } = input.rows;
+  const result = await table.commit(rowsRequest(input, input.rows, adds, sumCounts(chunks)), signal);
   if (result.kind === "conflict") return { kind: "rejected", reason: result.reason, message: result.message };
   onStep("after-commit");
   return {
     kind: "committed",
-    rows: { table: input.rows.table, snapshot: result.snapshot },
+    rows: { table, snapshot: result.snapshot },
     letters,
-    counts,
-    attempts: result.attempts,
   };
 }
 
-async function upload(input: PublishInput): Promise<Add[]> {
+async function upload(input: PublishInput, rows: Opened): Promise<Add[]> {
   const adds: Add[] = [];
-  const { store } = input.rows.table;
+  const { store } = rows.table;
   for (const file of input.chunks.flatMap((chunk) => chunk.files)) {
-    const path = dataFilePath(input.rows.snapshot.partitionColumns, file.partitionValues);
+    const path = dataFilePath(rows.snapshot.partitionColumns, file.partitionValues);
     await outlast(input, () => store.put(path, { file: file.file }, input.signal));
     adds.push({
       path: encodePath(path),
@@ -157,14 +155,12 @@ function txnsOf(input: PublishInput, snapshot: Snapshot, rule: "exact" | "only-u
 
 function rowsRequest(
   input: PublishInput,
+  rows: Opened,
   adds: readonly Add[],
   counts: ReadonlyMap<number, PartitionCounts>,
 ): CommitRequest {
-  const { rows, chunks, options } = input;
-  const evolved = chunks
-    .map((chunk) => chunk.evolvedSchema)
-    .filter((schema) => schema !== undefined)
-    .at(-1);
+  const { options } = input;
+  const metadata = evolvedMetadata(input, rows.snapshot.metadata);
   const sum = (pick: (item: PartitionCounts) => number) =>
     [...counts.values()].reduce((total, item) => total + pick(item), 0);
   return {
@@ -179,8 +175,23 @@ function rowsRequest(
     },
     adds,
     txns: txnsOf(input, rows.snapshot, "exact"),
-    ...(evolved ? { metadata: { ...rows.snapshot.metadata, schemaString: serializeSchema(evolved) } } : {}),
+    ...(metadata ? { metadata } : {}),
     info: { lab: labInfo(input, counts) },
+  };
+}
+
+/** The table's metadata with the newest schemas that the chunks were written with; undefined where nothing is new. */
+function evolvedMetadata({ chunks, options }: PublishInput, metadata: Metadata): Metadata | undefined {
+  const schema = chunks.findLast((chunk) => chunk.evolvedSchema !== undefined)?.evolvedSchema;
+  const messages = chunks.findLast((chunk) => chunk.evolvedInput !== undefined)?.evolvedInput;
+  if (!schema && !messages) return undefined;
+  return {
+    ...metadata,
+    ...(schema ? { schemaString: serializeSchema(schema) } : {}),
+    configuration: {
+      ...metadata.configuration,
+      ...(messages ? { [inputProperty(options.topic)]: serializeSchema(messages) } : {}),
+    },
   };
 }
 

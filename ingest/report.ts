@@ -44,7 +44,8 @@ export type StreamReport = {
 export type Lag = { partition: number; records: bigint; seconds: number };
 
 type Committed = {
-  version: number;
+  /** Null where letters were written before there was a table. */
+  version: number | null;
   rows: number;
   letters: number;
   skipped: number;
@@ -140,18 +141,20 @@ export function createReport(options: Pick<StreamOptions, "topic" | "tableUri">,
     },
     committed(commit) {
       outage = null;
-      version = commit.version;
       totals.rows += commit.rows;
       totals.letters += commit.letters;
       totals.skipped += commit.skipped;
-      totals.commits++;
-      lastCommit = {
-        version,
-        at: iso(),
-        rows: commit.rows,
-        letters: commit.letters,
-        durationMs: Math.round(commit.durationMs),
-      };
+      if (commit.version !== null) {
+        version = commit.version;
+        totals.commits++;
+        lastCommit = {
+          version,
+          at: iso(),
+          rows: commit.rows,
+          letters: commit.letters,
+          durationMs: Math.round(commit.durationMs),
+        };
+      }
       for (const [partition, next] of commit.settled) settled.set(partition, next);
       for (const [partition, counts] of commit.counts) settledMs.set(partition, counts.maxTimestampMs);
     },

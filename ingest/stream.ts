@@ -4,13 +4,15 @@ import { rm } from "node:fs/promises";
 import { asLabError, LabError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { retry, sleep } from "../core/retry.ts";
+import { parseSchema } from "../delta/schema.ts";
 import type { Snapshot } from "../delta/table.ts";
 import type { StructType } from "../delta/types.ts";
 import type { Encoder } from "../engine/encoder.ts";
 import type { Admin, FetchedBatch, Kafka, Position } from "../kafka/ports.ts";
-import { appendBatch, type ChunkContent, emptyChunk, heldBytes } from "./chunk.ts";
+import { appendBatch, type ChunkContent, emptyChunk, heldBytes, sumCounts } from "./chunk.ts";
 import type { Destination, Opened } from "./destination.ts";
 import { declaredSchema, encodeChunk, firstSchema } from "./encode-chunk.ts";
+import { inputProperty } from "./identity.ts";
 import { type Effect, type Event, step } from "./machine.ts";
 import type { StreamMetrics } from "./metrics.ts";
 import type { StreamOptions } from "./options.ts";
@@ -73,6 +75,10 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
   let letters: Opened | null = null;
   /** The schema that the newest encoded, uncommitted chunk was written with. */
   let pendingSchema: StructType | null = null;
+  /** The same for the messages that a transform reads. */
+  let pendingInput: StructType | null = null;
+  /** What was lettered before there was a table: its first commit counts them. */
+  let unrecorded: readonly ChunkContent[] = [];
   let startedGeneration = -1;
   /** The outage of the store that nothing has contradicted yet. */
   let storeIsAway: LabError | null = null;
@@ -230,14 +236,14 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
   }
 
   function publishInput(
-    opened: Opened,
+    opened: Opened | null,
     contents: readonly ChunkContent[],
     settled: ReadonlyMap<number, bigint>,
     signal: AbortSignal,
   ) {
     return {
       options,
-      chunks: contents,
+      chunks: [...unrecorded, ...contents],
       settled,
       recordGeneration: resume.recordGeneration,
       rows: opened,
@@ -257,9 +263,14 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
     const startedMs = now();
     await retry(
       async () => {
-        rows ??= await destination.createRows(await firstSchema(encoder, raw, options, signal), signal);
-        const schema = pendingSchema ?? rows.snapshot.schema;
-        await encodeChunk(content, { encoder, options, snapshot: rows.snapshot, schema, signal });
+        const schema = rows ? null : await firstSchema(encoder, raw, options, signal);
+        if (schema) rows ??= await destination.createRows(schema, signal);
+        const table = rows && {
+          snapshot: rows.snapshot,
+          schema: pendingSchema ?? rows.snapshot.schema,
+          messages: pendingInput ?? storedInput(rows.snapshot, options.topic),
+        };
+        await encodeChunk(content, { encoder, options, table, signal });
       },
       { signal, onFailure: (error, _n, pauseMs) => storeOutage(error, pauseMs) },
     );
@@ -268,6 +279,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
       signal.throwIfAborted();
     }
     pendingSchema = content.evolvedSchema ?? pendingSchema;
+    pendingInput = content.evolvedInput ?? pendingInput;
     if (options.onBadRecord === "stop") refuseLetters(content.letters);
     metrics.encoded((now() - startedMs) / 1000);
     dispatch({ type: "encoded", chunk: id });
@@ -277,7 +289,6 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
     const contents = effect.chunks.flatMap((id) => chunks.get(id) ?? []);
     const startedMs = now();
     try {
-      if (!rows) throw new LabError("INTERNAL", "a commit before the table was opened");
       // All that was moved goes into the first commit, or a partition without records would be asked for again.
       const done = await publish(
         publishInput(rows, contents, new Map([...moved, ...effect.settled]), signal),
@@ -292,14 +303,20 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
         );
         return dispatch({ type: "rejected", commit: effect.commit });
       }
-      rows = done.rows;
       letters = done.letters;
-      moved = new Map();
+      if (done.rows) {
+        rows = done.rows;
+        moved = new Map();
+        unrecorded = [];
+      } else {
+        moved = new Map([...moved, ...effect.settled]);
+        unrecorded = [...unrecorded, ...contents.map((content) => ({ ...content, letters: [] }))];
+      }
       for (const id of effect.chunks) chunks.delete(id);
-      if (chunks.size === 0) pendingSchema = null;
-      tellCommit(done, effect.settled, contents, startedMs);
+      if (chunks.size === 0) pendingSchema = pendingInput = null;
+      tellCommit(done.rows?.snapshot.version ?? null, effect.settled, contents, startedMs);
       dispatch({ type: "committed", commit: effect.commit });
-      maintain(done.rows);
+      if (done.rows) maintain(done.rows);
     } catch (error) {
       await removeFiles(contents);
       if (!signal.aborted) throw error;
@@ -308,16 +325,14 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
   }
 
   function tellCommit(
-    done: {
-      rows: Opened;
-      counts: Map<number, { rows: number; letters: number; skipped: number; maxTimestampMs: number }>;
-    },
+    version: number | null,
     settled: ReadonlyMap<number, bigint>,
     contents: readonly ChunkContent[],
     startedMs: number,
   ): void {
+    const counts = sumCounts(contents);
     const sums = { rows: 0, letters: 0, skipped: 0 };
-    for (const item of done.counts.values()) {
+    for (const item of counts.values()) {
       sums.rows += item.rows;
       sums.letters += item.letters;
       sums.skipped += item.skipped;
@@ -332,8 +347,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
     );
     metrics.committed((now() - startedMs) / 1000);
     metrics.progress(now());
-    const version = done.rows.snapshot.version;
-    report.committed({ version, ...sums, durationMs: now() - startedMs, settled, counts: done.counts });
+    report.committed({ version, ...sums, durationMs: now() - startedMs, settled, counts });
     log.info({ version, ...sums, files: files.length, ms: now() - startedMs }, "committed");
     source
       .publishOffsets(positionsOf(settled))
@@ -366,7 +380,8 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
     const inCommit = new Set(state.commit?.chunks ?? []);
     const dropped = [...chunks].filter(([id]) => !inCommit.has(id)).map(([, content]) => content);
     chunks.clear();
-    pendingSchema = null;
+    pendingSchema = pendingInput = null;
+    unrecorded = [];
     background.add(removeFiles(dropped));
   }
 
@@ -480,6 +495,12 @@ function limitsOf(options: StreamOptions, deps: StreamDeps, ends: Limits["ends"]
     budgetBytes: deps.budgetBytes,
     ends,
   };
+}
+
+/** The schema of the topic's messages that a transform read last; undefined where the table does not say. */
+function storedInput(snapshot: Snapshot, topic: string): StructType | undefined {
+  const stored = snapshot.metadata.configuration[inputProperty(topic)];
+  return stored === undefined ? undefined : parseSchema(stored);
 }
 
 function deferred(): { promise: Promise<void>; resolve: () => void; reject: (error: unknown) => void } {

@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { openTable } from "../delta/open.ts";
+import { openStore } from "../delta/store/open.ts";
+import { type Fixture, streamFixture } from "../test/support/stream-fixture.ts";
+import { until } from "../test/support/until.ts";
+
+const { signal } = new AbortController();
+const json = (value: unknown) => ({ key: null, value: JSON.stringify(value) });
+const garbage = { key: null, value: "{broken" };
+
+async function topic(t: TestContext, partitions = 1): Promise<Fixture> {
+  const fixture = await streamFixture(t);
+  fixture.kafka.createTopic("t", partitions);
+  return fixture;
+}
+
+const letters = (fixture: Fixture) =>
+  fixture.rows(
+    'SELECT "partition" AS p, "offset" AS o, error_code AS code FROM letters ORDER BY p, o',
+    "letters",
+  );
+
+/** Rows and letters that all commits together say they hold. */
+async function recorded(fixture: Fixture): Promise<{ rows: number; letters: number }> {
+  const sum = { rows: 0, letters: 0 };
+  const table = await openTable(await openStore(fixture.tableUri, { signal }), signal);
+  for await (const { commitInfo } of table.history({ signal })) {
+    const lab = commitInfo?.lab as { partitions: { rows: number; letters: number }[] } | undefined;
+    for (const { rows, letters } of lab?.partitions ?? []) {
+      sum.rows += rows;
+      sum.letters += letters;
+    }
+  }
+  return sum;
+}
+
+for (const [what, options] of [
+  ["a partition column", { partitionBy: ["country"] }],
+  ["no _kafka", { metadata: false }],
+  ["unknown fields ignored", { onUnknownField: "ignore" }],
+] as const)
+  test(`garbage before any message decides nothing of the table: ${what}`, async (t) => {
+    const fixture = await topic(t, 2);
+    fixture.kafka.append("t", 0, [garbage]);
+    fixture.kafka.append("t", 1, [garbage]);
+    const worker = fixture.start(options);
+    await until("it is lettered", () => worker.ingest?.reports()[0]?.totals.letters === 2);
+    fixture.kafka.append("t", 0, [json({ id: 1, country: "de" }), garbage]);
+    await fixture.hasRows(1);
+    await until("all is settled", () => worker.ingest.reports()[0]?.totals.letters === 3);
+    await worker.end();
+    await fixture.start({ once: true, ...options }).ended;
+    assert.deepEqual(await fixture.rows("SELECT id, country FROM t"), [{ id: 1n, country: "de" }]);
+    assert.equal((await letters(fixture)).length, 3);
+    assert.deepEqual(await recorded(fixture), { rows: 1, letters: 3 });
+  });
+
+test("garbage that was lettered before there was a table is not lettered again after a restart", async (t) => {
+  const fixture = await topic(t);
+  fixture.kafka.append("t", 0, [garbage, garbage]);
+  await fixture.start({ once: true }).ended;
+  await fixture.start({ once: true }).ended;
+  fixture.kafka.append("t", 0, [json({ id: 1 }), garbage]);
+  await fixture.start({ once: true }).ended;
+  assert.deepEqual(
+    (await letters(fixture)).map(({ o }) => o),
+    [0n, 1n, 3n],
+  );
+  assert.deepEqual(await recorded(fixture), { rows: 1, letters: 3 });
+});
+
+const transform = "SELECT id, upper(note) AS note, _kafka FROM messages";
+
+test("after a restart a transform still knows columns that the first messages then lack", async (t) => {
+  const fixture = await topic(t);
+  fixture.kafka.append("t", 0, [json({ id: 1, note: "a" })]);
+  await fixture.start({ once: true, transform }).ended;
+  fixture.kafka.append("t", 0, [json({ id: 2 })]);
+  await fixture.start({ once: true, transform }).ended;
+  // A later transform may read what an earlier one left alone.
+  fixture.kafka.append("t", 0, [json({ id: 3, extra: 5 })]);
+  await fixture.start({ once: true, transform }).ended;
+  fixture.kafka.append("t", 0, [json({ id: 4 })]);
+  const other = "SELECT id, note, extra, _kafka FROM messages";
+  await fixture.start({ once: true, transform: other }).ended;
+  assert.deepEqual(await fixture.rows("SELECT id, note, extra FROM t ORDER BY id"), [
+    { id: 1n, note: "A", extra: null },
+    { id: 2n, note: null, extra: null },
+    { id: 3n, note: null, extra: null },
+    { id: 4n, note: null, extra: null },
+  ]);
+});
+
+test("a transform's messages of another type are letters after a restart, and stop nobody", async (t) => {
+  const fixture = await topic(t);
+  const all = "SELECT * FROM messages";
+  fixture.kafka.append("t", 0, [json({ id: 1 })]);
+  await fixture.start({ once: true, transform: all }).ended;
+  fixture.kafka.append("t", 0, [json({ id: 2.5 }), json({ id: "x" }), json({ id: 3 })]);
+  await fixture.start({ once: true, transform: all }).ended;
+  assert.deepEqual(await fixture.rows("SELECT id FROM t ORDER BY id"), [{ id: 1n }, { id: 3n }]);
+  assert.equal((await letters(fixture)).length, 2);
+});
+
+test("a field that clashes with what the transform yields makes a letter of its message alone", async (t) => {
+  const fixture = await topic(t);
+  const clashing = "SELECT *, id * 2 AS twice FROM messages";
+  fixture.kafka.append("t", 0, [json({ id: 1 })]);
+  await fixture.start({ once: true, transform: clashing }).ended;
+  fixture.kafka.append("t", 0, [json({ id: 2 }), json({ id: 3, twice: 7 }), json({ id: 4, more: true })]);
+  await fixture.start({ once: true, transform: clashing }).ended;
+  const found = await fixture.rows("SELECT id, twice, more FROM t ORDER BY id");
+  assert.deepEqual(
+    found.map((row) => [row.id, row.twice, row.more]),
+    [
+      [1n, 2n, null],
+      [2n, 4n, null],
+      [4n, 8n, true],
+    ],
+  );
+  assert.deepEqual(await letters(fixture), [{ p: 0, o: 2n, code: "NOT_WRITABLE" }]);
+});
+
+test("columns that come in two chunks of one commit are both in it", async (t) => {
+  const fixture = await streamFixture(t, { mostRecordsPerBatch: 1 });
+  fixture.kafka.createTopic("t", 1);
+  const big = "x".repeat(1 << 20);
+  fixture.kafka.append("t", 0, [
+    json({ id: 1, big }),
+    json({ id: 2, a: 1, big }),
+    json({ id: 3, b: 2, big }),
+  ]);
+  const flush = { latencyMs: 60_000, rows: 1e6, bytes: 1 << 28 };
+  await fixture.start({ once: true, flush }, { chunkBytes: 1 << 20 }).ended;
+  assert.deepEqual(await fixture.rows("SELECT id, a, b FROM t ORDER BY id"), [
+    { id: 1n, a: null, b: null },
+    { id: 2n, a: 1n, b: null },
+    { id: 3n, a: null, b: 2n },
+  ]);
+});
