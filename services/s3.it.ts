@@ -22,6 +22,7 @@ const { signal } = new AbortController();
 const base = await mkdtemp(join(tmpdir(), "s3-service-"));
 after(() => rm(base, { recursive: true }));
 
+/** Where Docker answers, its rung is held to the same; `npm run test:compose` has one that always is. */
 const hasDocker = (await dockerAnswers(signal)) !== null;
 
 async function options(rung: "docker" | "go"): Promise<S3ServiceOptions> {

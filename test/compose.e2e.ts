@@ -3,14 +3,22 @@
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { networkInterfaces } from "node:os";
+import { mkdtemp, rm } from "node:fs/promises";
+import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { silentLog } from "../core/log.ts";
 import { openStore } from "../delta/store/open.ts";
+import { probePutIfAbsent } from "../delta/store/probe.ts";
+import { ensureBucket } from "../delta/store/s3.ts";
 import { connectKafka } from "../kafka/client.ts";
+import { bringUpKafka } from "../services/kafka.ts";
+import { removeDockerData } from "../services/kafka-docker.ts";
 import { canConnect, freePort } from "../services/ports.ts";
+import { bringUpS3, removeDockerObjects } from "../services/s3.ts";
+import { consumeValues, kafkaTool } from "./support/kafka-tools.ts";
 import { until } from "./support/until.ts";
 
 const run = promisify(execFile);
@@ -176,6 +184,44 @@ test("the ingester stops in order when it is told to", async () => {
   await compose("stop", "ingester");
   const [stopped] = (await containers()).filter(({ Service }) => Service === "ingester");
   assert.equal(stopped?.ExitCode, 0);
+});
+
+test("the ladder's Docker rung: a broker keeps its topics over a restart, and leaves no container", async (t) => {
+  const dataDir = await mkdtemp(join(tmpdir(), "kafka-docker-"));
+  t.after(async () => {
+    await removeDockerData(dataDir, signal);
+    await rm(dataDir, { recursive: true, force: true });
+  });
+  const up = () => bringUpKafka({ choice: "docker", dataDir, port: 0, log: silentLog, signal });
+
+  const first = await up();
+  assert.equal(first.rung, "docker");
+  const at = first.brokers[0] as string;
+  await kafkaTool("topics", at, ["--create", "--topic", "t", "--partitions", "1"]);
+  await kafkaTool("producer", at, ["--topic", "t"], "one\ntwo\n");
+  await first.close();
+
+  const second = await up();
+  assert.equal(await consumeValues(second.brokers[0] as string, "t", 2), "one\ntwo\n");
+  await second.close();
+  const { stdout } = await run("docker", ["ps", "-a", "--format", "{{.Names}}"]);
+  assert.doesNotMatch(stdout, /delta-stream-lab-kafka/);
+});
+
+test("the ladder's Docker rung: an S3 server whose put-if-absent holds, gone when it is closed", async (t) => {
+  const dataDir = await mkdtemp(join(tmpdir(), "s3-docker-"));
+  t.after(async () => {
+    await removeDockerObjects(dataDir, signal);
+    await rm(dataDir, { recursive: true, force: true });
+  });
+  const server = await bringUpS3({ dataDir, port: 0, log: silentLog, signal, rungs: ["docker"] });
+  assert.equal(server.rung, "docker");
+  await ensureBucket("lab", server, signal);
+  const store = await openStore("s3://lab/t", { signal, s3: server });
+  await probePutIfAbsent(store, signal);
+  await store.close();
+  await server.close();
+  assert.equal(await canConnect("127.0.0.1", Number(new URL(server.endpoint).port), 1000, signal), false);
 });
 
 async function counted(table: string): Promise<{ rows: number; distinct: number }> {

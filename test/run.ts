@@ -98,7 +98,7 @@ function runNode(files: readonly string[], env: NodeJS.ProcessEnv): Promise<numb
     "tsx",
     "--test",
     "--test-concurrency=2",
-    "--test-timeout=600000",
+    "--test-timeout=900000",
     "--test-reporter=spec",
   ];
   const child = spawn(process.execPath, [...flags, ...files], {

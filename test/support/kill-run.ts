@@ -5,9 +5,8 @@
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { readdir, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { once } from "node:events";
+import type { Writable } from "node:stream";
 import type { TestContext } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { sharedBroker } from "./kafka.ts";
@@ -28,20 +27,30 @@ export type KillTarget = {
   storageOptions?: Record<string, string>;
 };
 
+/** At least so many; and messages flow for as long as there are kills to come, however slow the machine. */
 const MESSAGES = 100_000;
+const PER_SECOND = 2_500;
 const RANDOM_KILLS = 20;
 
 /** Every thousandth message is no JSON: letters must be exactly once too. */
-function messages(): string {
-  const lines: string[] = [];
-  for (let id = 0; id < MESSAGES; id++) {
-    lines.push(
-      id % 1000 === 999
-        ? `poison ${id}`
-        : JSON.stringify({ id, text: `message ${id} ☃ ${"x".repeat(id % 50)}` }),
-    );
+function message(id: number): string {
+  return id % 1000 === 999
+    ? `poison ${id}`
+    : JSON.stringify({ id, text: `message ${id} ☃ ${"x".repeat(id % 50)}` });
+}
+
+/** Feeds a producer's standard input at a steady pace until it is told that the kills are over; resolves with how many it gave. */
+async function feed(stdin: Writable, isOver: () => boolean): Promise<number> {
+  const everyMs = 20;
+  const perStep = (PER_SECOND * everyMs) / 1000;
+  let id = 0;
+  while (id < MESSAGES || !isOver()) {
+    const lines = Array.from({ length: perStep }, () => `${message(id++)}\n`);
+    if (!stdin.write(lines.join(""))) await once(stdin, "drain");
+    await delay(everyMs);
   }
-  return `${lines.join("\n")}\n`;
+  stdin.end();
+  return id;
 }
 
 /** A generator of pseudo-random numbers in [0, 1), so that a failing run can be repeated from its seed. */
@@ -58,29 +67,17 @@ function seeded(seed: number): () => number {
 export async function killRun(t: TestContext, target: KillTarget): Promise<Counted> {
   const brokers = await sharedBroker();
   const topic = `kill-${randomUUID()}`;
-  const file = join(tmpdir(), `${topic}.ndjson`);
-  await writeFile(file, messages());
-  t.after(() => rm(file, { force: true }));
   const seed = Number(process.env.LAB_SEED ?? Math.floor(Math.random() * 2 ** 31));
   t.diagnostic(`LAB_SEED=${seed} repeats the moments of the kills`);
   const random = seeded(seed);
 
   const kafka = ["--kafka", brokers.join(",")];
-  const produce = [
-    "produce",
-    "--topic",
-    topic,
-    "--source",
-    file,
-    "--rate",
-    "2500/s",
-    "--partitions",
-    "3",
-    ...kafka,
-  ];
-  const producer = startLab(produce);
+  const producer = startLab(["produce", "--topic", topic, "--source", "-", "--partitions", "3", ...kafka]);
   t.after(() => producer.child.kill("SIGKILL"));
   await producer.printed(/./);
+  let isOver = false;
+  const fed = feed(producer.child.stdin as Writable, () => isOver);
+  fed.catch(() => {});
 
   let starts = 0;
   const start = (env: NodeJS.ProcessEnv = {}): LabRun => {
@@ -116,6 +113,8 @@ export async function killRun(t: TestContext, target: KillTarget): Promise<Count
     run.child.kill("SIGKILL");
     await run.ended;
   }
+  isOver = true;
+  const messages = await fed;
   const { status } = await producer.ended;
   assert.equal(status, 0, producer.stderr());
 
@@ -124,15 +123,8 @@ export async function killRun(t: TestContext, target: KillTarget): Promise<Count
   });
   assert.equal(last.status, 0, last.stderr.slice(-2000));
   const counted = await assertLedger({ brokers, topic, tableUri: target.tableUri, ...pick(target) });
-  assert.equal(counted.rows + counted.letters, MESSAGES);
+  assert.equal(counted.rows + counted.letters, messages);
   return counted;
 }
 
 const pick = ({ storageOptions }: KillTarget) => (storageOptions ? { storageOptions } : {});
-
-/** Names below a folder, for checks of what a killed process left. */
-export async function filesBelow(folder: string): Promise<string[]> {
-  return (await readdir(folder, { recursive: true, withFileTypes: true }))
-    .filter((entry) => entry.isFile())
-    .map((entry) => entry.name);
-}
