@@ -10,6 +10,7 @@ import type { Add, Metadata, PartitionValues, Txn } from "../delta/actions.ts";
 import { partitionDirectory } from "../delta/partition-path.ts";
 import { encodePath } from "../delta/path.ts";
 import { serializeSchema } from "../delta/schema.ts";
+import { requireStanding } from "../delta/standing.ts";
 import { statsJson } from "../delta/stats.ts";
 import type { CommitRequest, Snapshot } from "../delta/table.ts";
 import { type ChunkContent, type Letter, type PartitionCounts, sumCounts } from "./chunk.ts";
@@ -57,6 +58,8 @@ export async function publish(input: PublishInput): Promise<Published> {
   const adds = input.rows ? await upload(input, input.rows) : [];
   onStep("after-upload");
   let letters = input.letters;
+  for (const opened of [input.rows, letters])
+    if (opened) await outlast(input, () => requireStanding(opened.table, opened.snapshot, signal));
   const bad = chunks.flatMap((chunk) => chunk.letters);
   if (bad.length > 0) {
     letters ??= await input.destination.createLetters(signal);

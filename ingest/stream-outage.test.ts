@@ -1,10 +1,17 @@
 import assert from "node:assert/strict";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { isLabError, LabError } from "../core/errors.ts";
+import { createTable } from "../delta/create.ts";
+import { openTable } from "../delta/open.ts";
+import { serializeSchema } from "../delta/schema.ts";
+import { openStore } from "../delta/store/open.ts";
 import { failing, faultyStore, type StoreOp } from "../test/support/faulty-store.ts";
 import { type Fixture, streamFixture } from "../test/support/stream-fixture.ts";
 import { until } from "../test/support/until.ts";
 
+const { signal } = new AbortController();
 const json = (value: unknown) => ({ key: null, value: JSON.stringify(value) });
 const numbered = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, n) => json({ id: from + n }));
@@ -106,4 +113,81 @@ test("memory stays bounded where keys and headers are large and values have no b
     "SELECT count(*) AS n, min(length(value)) AS v, min(length(key)) AS k FROM t",
   );
   assert.deepEqual([Number(found?.n), Number(found?.v), Number(found?.k)], [300, 0, 50_000]);
+});
+
+/** Parquet files in the folders that encoders stage in. */
+async function staged(fixture: Fixture): Promise<string[]> {
+  const names = await readdir(fixture.folder, { recursive: true });
+  return names.filter((name) => name.startsWith("staging-") && name.endsWith(".parquet"));
+}
+
+test("a store that copies what it is given leaves no staged file behind, committed or not", async (t) => {
+  const fixture = await streamFixture(t);
+  fixture.kafka.createTopic("t", 1);
+  fixture.wrap = (store) => ({
+    ...store,
+    put: async (path, body, signal) =>
+      store.put(path, body instanceof Uint8Array ? body : new Uint8Array(await readFile(body.file)), signal),
+  });
+  fixture.kafka.append("t", 0, numbered(0, 5));
+  const worker = fixture.start();
+  await fixture.hasRows(5);
+  await until("the staging folder is empty", async () => (await staged(fixture)).length === 0);
+  const table = await openTable(await openStore(fixture.tableUri, { signal }), signal);
+  const txns = [{ appId: "lab/t-0", version: 7n }];
+  await table.commit(
+    { readSnapshot: await table.latest(signal), operation: "STREAMING UPDATE", txns },
+    signal,
+  );
+  fixture.kafka.append("t", 0, numbered(5, 10));
+  await fixture.hasRows(7);
+  await until("the staging folder is empty", async () => (await staged(fixture)).length === 0);
+  await worker.end();
+});
+
+test("a table that is removed under its writer ends it, and the next start makes it anew", async (t) => {
+  const fixture = await streamFixture(t);
+  fixture.kafka.createTopic("t", 1);
+  fixture.kafka.append("t", 0, numbered(0, 5));
+  const worker = fixture.start();
+  await fixture.hasRows(5);
+  await rm(fileURLToPath(fixture.tableUri), { recursive: true });
+  fixture.kafka.append("t", 0, numbered(5, 10));
+  await assert.rejects(worker.ended, (error) => isLabError(error, "NOT_A_TABLE"));
+  await fixture.start({ once: true }).ended;
+  assert.deepEqual(await ids(fixture), range(10));
+});
+
+test("a table made anew under a writer is not written by what that knew of the old one", async (t) => {
+  const fixture = await streamFixture(t);
+  fixture.kafka.createTopic("t", 1);
+  fixture.kafka.append("t", 0, numbered(0, 5));
+  const worker = fixture.start();
+  await fixture.hasRows(5);
+  await rm(fileURLToPath(fixture.tableUri), { recursive: true });
+  const other = { name: "other", type: "long" as const, nullable: true, metadata: {} };
+  const store = await openStore(fixture.tableUri, { signal });
+  await createTable(store, { schema: { type: "struct", fields: [other] } }, signal);
+  fixture.kafka.append("t", 0, numbered(5, 10));
+  await assert.rejects(worker.ended, (error) => isLabError(error, "NOT_A_TABLE"));
+  assert.equal((await (await openTable(store, signal)).latest(signal)).version, 0);
+});
+
+test("a column that another writer adds in between costs a second look, and no record", async (t) => {
+  const fixture = await streamFixture(t);
+  fixture.kafka.createTopic("t", 1);
+  fixture.kafka.append("t", 0, numbered(0, 5));
+  const worker = fixture.start();
+  await fixture.hasRows(5);
+  const table = await openTable(await openStore(fixture.tableUri, { signal }), signal);
+  const snapshot = await table.latest(signal);
+  const added = { name: "added", type: "string" as const, nullable: true, metadata: {} };
+  const schema = { type: "struct" as const, fields: [...snapshot.schema.fields, added] };
+  const metadata = { ...snapshot.metadata, schemaString: serializeSchema(schema) };
+  await table.commit({ readSnapshot: snapshot, operation: "ADD COLUMNS", metadata }, signal);
+  fixture.kafka.append("t", 0, [...numbered(5, 10), json({ id: 10, added: "x", more: 1 })]);
+  await fixture.hasRows(11);
+  await worker.end();
+  assert.deepEqual(await ids(fixture), range(11));
+  assert.deepEqual(await fixture.rows("SELECT added, more FROM t WHERE id = 10"), [{ added: "x", more: 1n }]);
 });

@@ -215,6 +215,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
     );
     signal.throwIfAborted();
     storeIsAway = null;
+    unrecorded = [];
     moved = new Map([...resume.next].filter(([partition]) => resume.overridden.has(partition)));
     if (options.onTopicReset === "skip" && moved.size > 0) await settleMoved(signal);
     report.opened(rows?.snapshot.version ?? null);
@@ -318,9 +319,11 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
       dispatch({ type: "committed", commit: effect.commit });
       if (done.rows) maintain(done.rows);
     } catch (error) {
-      await removeFiles(contents);
       if (!signal.aborted) throw error;
       dispatch({ type: "rejected", commit: effect.commit });
+    } finally {
+      // A store that is no folder copies; and what was not committed never will be.
+      inBackground(removeFiles(contents), life.signal);
     }
   }
 
@@ -381,8 +384,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
     const dropped = [...chunks].filter(([id]) => !inCommit.has(id)).map(([, content]) => content);
     chunks.clear();
     pendingSchema = pendingInput = null;
-    unrecorded = [];
-    background.add(removeFiles(dropped));
+    inBackground(removeFiles(dropped), life.signal);
   }
 
   async function refreshLag(): Promise<void> {
