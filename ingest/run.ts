@@ -35,9 +35,12 @@ export type IngestOptions = {
   budgetBytes: number;
   /** How long a stop waits for a store that is away, in ms; default 10 s. */
   stopGraceMs?: number;
+  /** How long a stream may stand still with records to read before the process ends, in ms; default 2 min. */
+  stallMs?: number;
 };
 
 const STOP_GRACE_MS = 10_000;
+const STALL_MS = 120_000;
 
 export type Ingest = {
   /** Ends when every stream has ended; rejects with the first failure, once the others have settled what they hold. */
@@ -77,6 +80,7 @@ export function createIngest(options: IngestOptions, deps: IngestDeps): Ingest {
         chunkBytes: Math.max(1 << 20, Math.floor(options.chunkBytes * share)),
         budgetBytes: Math.max(4 << 20, Math.floor(options.budgetBytes * share)),
         stopGraceMs: options.stopGraceMs ?? STOP_GRACE_MS,
+        stallMs: options.stallMs ?? STALL_MS,
       });
       running = created;
       streams.push(created);

@@ -20,6 +20,7 @@ import { type CommitStep, publish, refuseLetters } from "./publish.ts";
 import { createReport, type StreamReport } from "./report.ts";
 import { outOfRange, type Resume, readResume } from "./resume.ts";
 import type { RowReader } from "./row-reader.ts";
+import { createStallWatch } from "./stall.ts";
 import { initialState, type Limits } from "./state.ts";
 
 export type StreamDeps = {
@@ -37,6 +38,8 @@ export type StreamDeps = {
   budgetBytes: number;
   /** How long a stop waits for a store that is away before what is buffered is left to the next start, in ms. */
   stopGraceMs: number;
+  /** How long a stream may stand still with records to read before it ends with NO_PROGRESS, in ms. */
+  stallMs: number;
 };
 
 export type Stream = {
@@ -83,6 +86,8 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
   /** The outage of the store that nothing has contradicted yet. */
   let storeIsAway: LabError | null = null;
   let stoppingSinceMs: number | null = null;
+  const stall = createStallWatch();
+  let ends: ReadonlyMap<number, bigint> = new Map();
   let toMaintain: Snapshot | null = null;
   let isMaintaining = false;
   let isReadingEnds = false;
@@ -90,6 +95,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
   function dispatch(event: Event, batch?: FetchedBatch): void {
     const next = step(state, event);
     state = next.state;
+    if (event.type === "fetched" || event.type === "positions") stall.progressed();
     for (const effect of next.effects) perform(effect, batch);
     report.observe(state);
     metrics.buffered(
@@ -190,6 +196,19 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
         hint: "nothing is lost: the next start reads those records again",
         cause: storeIsAway,
       }),
+    );
+  }
+
+  /** Nothing ends such a stream from outside: whoever runs it sees a process that is well. */
+  function giveUpIfStalled(): void {
+    const stalledMs = stall.look(state, ends, now());
+    if (stalledMs < deps.stallMs) return;
+    ended.reject(
+      new LabError(
+        "NO_PROGRESS",
+        `${options.topic}: there are records to read, and none came for ${Math.round(stalledMs / 1000)} s`,
+        { hint: "start again: it goes on where the table is; look at the broker if it comes back" },
+      ),
     );
   }
 
@@ -388,8 +407,13 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
   }
 
   async function refreshLag(): Promise<void> {
-    const ends = await admin.watermarks(options.topic);
-    report.ends(new Map([...ends].map(([partition, { high }]) => [partition, high])));
+    const marks = await admin.watermarks(options.topic).catch((error: unknown) => {
+      // In an outage nothing stands still by itself.
+      ends = new Map();
+      throw error;
+    });
+    ends = new Map([...marks].map(([partition, { high }]) => [partition, high]));
+    report.ends(ends);
     for (const lag of report.lags()) metrics.lag(lag.partition, lag.records, lag.seconds);
   }
 
@@ -409,6 +433,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
     const ticker = setInterval(() => {
       dispatch({ type: "tick", nowMs: now() });
       giveUpIfStoreIsAway();
+      giveUpIfStalled();
     }, TICK_MS);
     const watcher = setInterval(() => {
       if (isReadingEnds) return;
