@@ -58,7 +58,7 @@ export function emptyChunk(): ChunkContent {
 const RECORD_BYTES = 64;
 
 /** What the records take in memory while they wait. Keys and headers may be larger than values, and records without a byte are no gift either. */
-export function heldBytes(records: readonly RawRecord[]): number {
+export function heldBytes(records: readonly Pick<Letter, "key" | "value" | "headers">[]): number {
   let sum = 0;
   for (const { key, value, headers } of records) {
     sum += RECORD_BYTES + (key?.byteLength ?? 0) + (value?.byteLength ?? 0);

@@ -13,11 +13,14 @@ import { serializeSchema } from "../delta/schema.ts";
 import { requireStanding } from "../delta/standing.ts";
 import { statsJson } from "../delta/stats.ts";
 import type { CommitRequest, Snapshot } from "../delta/table.ts";
-import { type ChunkContent, type Letter, type PartitionCounts, sumCounts } from "./chunk.ts";
+import { type ChunkContent, heldBytes, type Letter, type PartitionCounts, sumCounts } from "./chunk.ts";
 import type { Destination, Opened } from "./destination.ts";
 import { appId, inputProperty } from "./identity.ts";
 import { lettersFile } from "./letters-file.ts";
 import type { StreamOptions } from "./options.ts";
+
+/** Raw bytes of the letters in one file, about. */
+const LETTER_FILE_BYTES = 16 << 20;
 
 /** Where a process can be told to die, to prove that it does no harm (`LAB_FAILPOINT`). */
 export type CommitStep =
@@ -107,25 +110,42 @@ function dataFilePath(columns: readonly string[], values: PartitionValues): stri
 
 async function commitLetters(input: PublishInput, letters: Opened, bad: readonly Letter[]) {
   const { table, snapshot } = letters;
-  const bytes = lettersFile(bad, input.now());
-  const path = dataFilePath([], {});
-  await outlast(input, () => table.store.put(path, bytes, input.signal));
+  const adds: Add[] = [];
+  for (const some of inFiles(bad)) {
+    const bytes = lettersFile(some, input.now());
+    const path = dataFilePath([], {});
+    await outlast(input, () => table.store.put(path, bytes, input.signal));
+    adds.push({
+      path,
+      partitionValues: {},
+      size: bytes.byteLength,
+      modificationTime: input.now(),
+      dataChange: true,
+      stats: letterStats(some, snapshot),
+    });
+  }
   const request: CommitRequest = {
     readSnapshot: snapshot,
     operation: "STREAMING UPDATE",
-    adds: [
-      {
-        path,
-        partitionValues: {},
-        size: bytes.byteLength,
-        modificationTime: input.now(),
-        dataChange: true,
-        stats: letterStats(bad, snapshot),
-      },
-    ],
+    adds,
     txns: txnsOf(input, snapshot, "only-up"),
   };
   return table.commit(request, input.signal);
+}
+
+/** Letters are written from memory, several times their size of it: where all of a topic is bad, not all at once. */
+function* inFiles(bad: readonly Letter[]): Generator<Letter[]> {
+  let some: Letter[] = [];
+  let bytes = 0;
+  for (const letter of bad) {
+    some.push(letter);
+    bytes += heldBytes([letter]);
+    if (bytes < LETTER_FILE_BYTES) continue;
+    yield some;
+    some = [];
+    bytes = 0;
+  }
+  if (some.length > 0) yield some;
 }
 
 /** Bounds that let a resume find the letters of an offset range without reading every file. */

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { openTable } from "../delta/open.ts";
 import { openStore } from "../delta/store/open.ts";
+import type { DataType } from "../delta/types.ts";
 import { type Fixture, streamFixture } from "../test/support/stream-fixture.ts";
 import { until } from "../test/support/until.ts";
 
@@ -137,5 +138,55 @@ test("columns that come in two chunks of one commit are both in it", async (t) =
     { id: 1n, a: null, b: null },
     { id: 2n, a: 1n, b: null },
     { id: 3n, a: null, b: 2n },
+  ]);
+});
+
+test("a killed run's letters settle a chunk that has nothing else, and a topic of garbage fills more than one file", async (t) => {
+  const fixture = await topic(t);
+  fixture.kafka.append("t", 0, [json({ id: 1 })]);
+  await fixture.start({ once: true }).ended;
+  const large = { key: null, value: Buffer.alloc(1_000_000, "x") };
+  for (let n = 0; n < 20; n++) fixture.kafka.append("t", 0, [large]);
+  const onStep = (step: string) => {
+    if (step === "after-letters") throw new Error("power cut");
+  };
+  const flush = { latencyMs: 60_000, rows: 1e6, bytes: 1 << 28 };
+  await assert.rejects(fixture.start({ once: true, flush }, { onStep }).ended, /power cut/);
+  await fixture.start({ once: true }).ended;
+  const store = await openStore(`${fixture.tableUri}__dead_letters`, { signal });
+  assert.equal((await (await openTable(store, signal)).latest(signal)).numFiles, 2);
+  assert.equal((await letters(fixture)).length, 20);
+  assert.deepEqual(await recorded(fixture), { rows: 1, letters: 20 });
+});
+
+test("a table may be partitioned by any type that has a text form", async (t) => {
+  const fixture = await topic(t);
+  const types = {
+    year: "integer",
+    day: "date",
+    at: "timestamp",
+    ok: "boolean",
+    price: "decimal(9,2)",
+  } as const;
+  const field = (name: string, type: DataType) => ({ name, type, nullable: true, metadata: {} });
+  const fields = [field("id", "long"), ...Object.entries(types).map(([name, type]) => field(name, type))];
+  const row = {
+    id: 1,
+    year: 2026,
+    day: "2026-01-02",
+    moment: "2026-01-02T03:04:05.678901Z",
+    ok: true,
+    price: 1.5,
+  };
+  fixture.kafka.append("t", 0, [json(row), json({ id: 2 }), json({ ...row, id: 3, year: 2027, ok: false })]);
+  const partitionBy = Object.keys(types);
+  await fixture.start({ once: true, schema: { type: "struct", fields }, partitionBy }).ended;
+  const casts =
+    "id, year, CAST(day AS VARCHAR) AS day, epoch_us(moment) AS at, ok, CAST(price AS VARCHAR) AS price";
+  const at = BigInt(Date.UTC(2026, 0, 2, 3, 4, 5, 678)) * 1000n + 901n;
+  assert.deepEqual(await fixture.rows(`SELECT ${casts} FROM t ORDER BY id`), [
+    { id: 1n, year: 2026, day: "2026-01-02", at, ok: true, price: "1.50" },
+    { id: 2n, year: null, day: null, at: null, ok: null, price: null },
+    { id: 3n, year: 2027, day: "2026-01-02", at, ok: false, price: "1.50" },
   ]);
 });
