@@ -47,6 +47,9 @@ type Container = {
   ExitCode: number;
 };
 
+// The cleaner of testcontainers is an image of its own, which is not among the local ones; what these tests start they stop.
+process.env.TESTCONTAINERS_RYUK_DISABLED = "true";
+
 let startedEngine = false;
 
 before(async () => {
