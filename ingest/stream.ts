@@ -14,13 +14,14 @@ import type { Destination, Opened } from "./destination.ts";
 import { declaredSchema, encodeChunk, firstSchema } from "./encode-chunk.ts";
 import { inputProperty } from "./identity.ts";
 import { type Effect, type Event, step } from "./machine.ts";
+import { createMaintenance } from "./maintenance.ts";
 import type { StreamMetrics } from "./metrics.ts";
 import type { StreamOptions } from "./options.ts";
+import { createPatience } from "./patience.ts";
 import { type CommitStep, publish, refuseLetters } from "./publish.ts";
 import { createReport, type StreamReport } from "./report.ts";
 import { outOfRange, type Resume, readResume } from "./resume.ts";
 import type { RowReader } from "./row-reader.ts";
-import { createStallWatch } from "./stall.ts";
 import { initialState, type Limits } from "./state.ts";
 
 export type StreamDeps = {
@@ -64,12 +65,14 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
   const report = createReport(options, now);
   const ended = deferred();
   const background = new Set<Promise<void>>();
+  const patience = createPatience({ ...deps, topic: options.topic });
 
   let state = initialState(limitsOf(options, deps, null));
   /** Cancels what is under way for the buffers that are dropped. */
   let buffers = new AbortController();
   /** Cancels everything, at the very end. */
   const life = new AbortController();
+  const maintain = createMaintenance(log, life.signal);
   const chunks = new Map<number, ChunkContent>();
   let resume: Resume = { next: new Map(), verdicts: new Map(), recordGeneration: 0, overridden: new Set() };
   /** Positions that the user's word moved and no commit has yet. */
@@ -83,19 +86,12 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
   /** What was lettered before there was a table: its first commit counts them. */
   let unrecorded: readonly ChunkContent[] = [];
   let startedGeneration = -1;
-  /** The outage of the store that nothing has contradicted yet. */
-  let storeIsAway: LabError | null = null;
-  let stoppingSinceMs: number | null = null;
-  const stall = createStallWatch();
-  let ends: ReadonlyMap<number, bigint> = new Map();
-  let toMaintain: Snapshot | null = null;
-  let isMaintaining = false;
   let isReadingEnds = false;
 
   function dispatch(event: Event, batch?: FetchedBatch): void {
     const next = step(state, event);
     state = next.state;
-    if (event.type === "fetched" || event.type === "positions") stall.progressed();
+    if (event.type === "fetched" || event.type === "positions") patience.progressed();
     for (const effect of next.effects) perform(effect, batch);
     report.observe(state);
     metrics.buffered(
@@ -182,34 +178,8 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
   }
 
   function storeOutage(error: unknown, pauseMs: number): void {
-    storeIsAway = asLabError(error);
+    patience.storeIsAway(asLabError(error));
     onOutage(error, pauseMs);
-  }
-
-  /** A stop ends in an outage too: the log has all that was settled, and the next start reads the rest again. */
-  function giveUpIfStoreIsAway(): void {
-    if (stoppingSinceMs === null || storeIsAway === null) return;
-    if (now() - stoppingSinceMs < deps.stopGraceMs) return;
-    const { code, message } = storeIsAway;
-    ended.reject(
-      new LabError(code, `stopped before what was read last could be committed: ${message}`, {
-        hint: "nothing is lost: the next start reads those records again",
-        cause: storeIsAway,
-      }),
-    );
-  }
-
-  /** Nothing ends such a stream from outside: whoever runs it sees a process that is well. */
-  function giveUpIfStalled(): void {
-    const stalledMs = stall.look(state, ends, now());
-    if (stalledMs < deps.stallMs) return;
-    ended.reject(
-      new LabError(
-        "NO_PROGRESS",
-        `${options.topic}: there are records to read, and none came for ${Math.round(stalledMs / 1000)} s`,
-        { hint: "start again: it goes on where the table is; look at the broker if it comes back" },
-      ),
-    );
   }
 
   function onOutage(error: unknown, pauseMs: number): void {
@@ -233,7 +203,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
       { signal, onFailure: (error, _n, pauseMs) => storeOutage(error, pauseMs) },
     );
     signal.throwIfAborted();
-    storeIsAway = null;
+    patience.storeAnswered();
     unrecorded = [];
     moved = new Map([...resume.next].filter(([partition]) => resume.overridden.has(partition)));
     if (options.onTopicReset === "skip" && moved.size > 0) await settleMoved(signal);
@@ -313,7 +283,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
       const done = await publish(
         publishInput(rows, contents, new Map([...moved, ...effect.settled]), signal),
       );
-      storeIsAway = null;
+      patience.storeAnswered();
       if (done.kind === "rejected") {
         metrics.conflict();
         report.conflict();
@@ -336,7 +306,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
       if (chunks.size === 0) pendingSchema = pendingInput = null;
       tellCommit(done.rows?.snapshot.version ?? null, effect.settled, contents, startedMs);
       dispatch({ type: "committed", commit: effect.commit });
-      if (done.rows) maintain(done.rows);
+      if (done.rows) inBackground(maintain(done.rows), life.signal);
     } catch (error) {
       if (!signal.aborted) throw error;
       dispatch({ type: "rejected", commit: effect.commit });
@@ -376,26 +346,6 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
       .catch((error: unknown) => log.debug({ err: String(error) }, "group offsets not written"));
   }
 
-  /** Checkpoints, one at a time, of the newest version; best effort. */
-  function maintain(opened: Opened): void {
-    toMaintain = opened.snapshot;
-    if (isMaintaining) return;
-    isMaintaining = true;
-    const work = async () => {
-      while (toMaintain) {
-        const snapshot = toMaintain;
-        toMaintain = null;
-        await opened.table
-          .maintain(snapshot, life.signal)
-          .catch((error: unknown) =>
-            log.warn({ err: String(error) }, "checkpoint not written, will be tried again"),
-          );
-      }
-      isMaintaining = false;
-    };
-    inBackground(work(), life.signal);
-  }
-
   function drop(): void {
     buffers.abort(new Dropped());
     buffers = new AbortController();
@@ -409,11 +359,12 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
   async function refreshLag(): Promise<void> {
     const marks = await admin.watermarks(options.topic).catch((error: unknown) => {
       // In an outage nothing stands still by itself.
-      ends = new Map();
+      patience.ends(new Map());
       throw error;
     });
-    ends = new Map([...marks].map(([partition, { high }]) => [partition, high]));
+    const ends = new Map([...marks].map(([partition, { high }]) => [partition, high]));
     report.ends(ends);
+    patience.ends(ends);
     for (const lag of report.lags()) metrics.lag(lag.partition, lag.records, lag.seconds);
   }
 
@@ -432,8 +383,8 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
   async function run(): Promise<void> {
     const ticker = setInterval(() => {
       dispatch({ type: "tick", nowMs: now() });
-      giveUpIfStoreIsAway();
-      giveUpIfStalled();
+      const reason = patience.look(state);
+      if (reason) ended.reject(reason);
     }, TICK_MS);
     const watcher = setInterval(() => {
       if (isReadingEnds) return;
@@ -496,9 +447,9 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
       buffers.abort(new Dropped());
       // A checkpoint is worth a moment, but no stop may hang on it.
       const finished = Promise.allSettled([...background]);
-      const patience = new AbortController();
-      await Promise.race([finished, sleep(storeIsAway ? 0 : deps.stopGraceMs, patience.signal)]);
-      patience.abort();
+      const waiting = new AbortController();
+      await Promise.race([finished, sleep(patience.isStoreAway ? 0 : deps.stopGraceMs, waiting.signal)]);
+      waiting.abort();
       life.abort(new Dropped());
       await finished;
       report.stopped();
@@ -506,7 +457,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
   }
 
   function stop(): void {
-    stoppingSinceMs ??= now();
+    patience.stopping();
     dispatch({ type: "stop" });
   }
 

@@ -1,0 +1,29 @@
+/** Checkpoints beside the commits: one at a time, of the newest version, best effort. */
+
+import type { Log } from "../core/log.ts";
+import type { Opened } from "./destination.ts";
+
+/** `maintain` returns at once with what is under way; it never fails. */
+export function createMaintenance(log: Log, signal: AbortSignal): (opened: Opened) => Promise<void> {
+  let waiting: Opened | null = null;
+  let running: Promise<void> | null = null;
+
+  async function run(): Promise<void> {
+    while (waiting) {
+      const { table, snapshot } = waiting;
+      waiting = null;
+      await table
+        .maintain(snapshot, signal)
+        .catch((error: unknown) =>
+          log.warn({ err: String(error) }, "checkpoint not written, will be tried again"),
+        );
+    }
+    running = null;
+  }
+
+  return (opened) => {
+    waiting = opened;
+    running ??= run();
+    return running;
+  };
+}
