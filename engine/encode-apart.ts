@@ -45,7 +45,7 @@ export function encodeApart(encode: Encode): Encode {
     return joined(first, second, middle);
   }
 
-  return async (batch, plan, signal) => {
+  async function encodeAll(batch: RawBatch, plan: EncodePlan, signal: AbortSignal): Promise<Encoded> {
     try {
       return await encode(batch, plan, signal);
     } catch (error) {
@@ -54,20 +54,54 @@ export function encodeApart(encode: Encode): Encode {
       await proveWell(batch, plan, error, signal);
       return batch.length > 1 ? halves(batch, plan, signal) : attempt(batch, plan, signal);
     }
+  }
+
+  return async (batch, plan, signal) => {
+    let i = 0;
+    while (i < batch.length && isStorableTime(batch.timestampMs(i))) i++;
+    if (i === batch.length) return encodeAll(batch, plan, signal);
+    // A producer that gives nanoseconds does so for each of its messages: they are not looked for one by one.
+    const places = Array.from({ length: batch.length }, (_, place) => place);
+    const timely = places.filter((place) => isStorableTime(batch.timestampMs(place)));
+    const encoded = await encodeAll(pick(batch, timely), plan, signal);
+    const untimely = places.filter((place) => !isStorableTime(batch.timestampMs(place)));
+    const bad = [
+      ...encoded.bad.map((one) => ({ ...one, index: timely[one.index]! })),
+      ...untimely.map((index) => ({ index, ...BAD_TIMESTAMP })),
+    ];
+    return { ...encoded, bad: bad.sort((a, b) => a.index - b.index) };
   };
 }
 
-/** A message like the first one with nothing in it. */
+const BAD_TIMESTAMP = {
+  stage: "decode",
+  code: "BAD_TIMESTAMP",
+  message: "the record's time is beyond what a timestamp can hold: it is in milliseconds since 1970",
+} as const;
+
+/** Whether a Kafka timestamp in ms fits a timestamp of microseconds. */
+export function isStorableTime(ms: number): boolean {
+  return Math.abs(ms) <= 9.2e15;
+}
+
+/** A message like the first one with nothing in it that could be wrong. */
 function blank(batch: RawBatch): RawBatch {
   const one = createRawBatch();
-  one.append({ ...messageAt(batch, 0), key: null, value: Buffer.from("{}"), headers: [] });
+  one.append({ ...messageAt(batch, 0), timestampMs: 0, key: null, value: Buffer.from("{}"), headers: [] });
   return one;
 }
 
-function part(batch: RawBatch, start: number, end: number): RawBatch {
+function pick(batch: RawBatch, places: readonly number[]): RawBatch {
   const some = createRawBatch();
-  for (let i = start; i < end; i++) some.append(messageAt(batch, i));
+  for (const place of places) some.append(messageAt(batch, place));
   return some;
+}
+
+function part(batch: RawBatch, start: number, end: number): RawBatch {
+  return pick(
+    batch,
+    Array.from({ length: end - start }, (_, i) => start + i),
+  );
 }
 
 function messageAt(batch: RawBatch, i: number): Parameters<RawBatch["append"]>[0] {

@@ -1,6 +1,7 @@
 /** The content of a chunk: messages while it grows, files and letters once it is encoded. */
 
 import type { StructType } from "../delta/types.ts";
+import { isStorableTime } from "../engine/encode-apart.ts";
 import type { EncodedFile, LetterStage } from "../engine/encoder.ts";
 import { createRawBatch, type RawBatch } from "../engine/raw-batch.ts";
 import type { FetchedBatch, RawRecord } from "../kafka/ports.ts";
@@ -71,7 +72,8 @@ export function heldBytes(records: readonly Pick<Letter, "key" | "value" | "head
  * Names a record among all that ever stood at its offset: a topic that was made anew has other records there.
  */
 export function recordKey(offset: bigint, timestampMs: number): string {
-  return `${offset}@${timestampMs}`;
+  // A letter has no time where the record's is beyond what a table can hold.
+  return `${offset}@${isStorableTime(timestampMs) ? timestampMs : ""}`;
 }
 
 /**

@@ -19,6 +19,7 @@ import {
   vectorFromArray,
 } from "apache-arrow";
 import { Compression, Table as WasmTable, WriterPropertiesBuilder, writeParquet } from "parquet-wasm";
+import { isStorableTime } from "../engine/encode-apart.ts";
 import type { Letter } from "./chunk.ts";
 
 const entry = new Struct<{ key: Utf8; value: Binary }>([
@@ -77,10 +78,14 @@ export function lettersFile(letters: readonly Letter[], ingestedAtMs: number): U
 
 const text = (values: readonly string[]): Vector => vectorFromArray(values, new Utf8());
 
-/** Built by hand: the library's own builder goes through floating point milliseconds. */
+/** Null for times that no column holds. Built by hand: the library's own builder goes through floating point milliseconds. */
 function micros(valuesMs: readonly number[]): Vector {
-  const data = BigInt64Array.from(valuesMs, (ms) => BigInt(Math.trunc(ms)) * 1000n);
+  const isThere = valuesMs.map(isStorableTime);
+  const data = BigInt64Array.from(valuesMs, (ms, i) => (isThere[i] ? BigInt(Math.trunc(ms)) * 1000n : 0n));
+  const nullBitmap = new Uint8Array(Math.ceil(data.length / 8));
+  for (const [i, is] of isThere.entries()) if (is) nullBitmap[i >> 3]! |= 1 << (i & 7);
+  const nullCount = isThere.filter((is) => !is).length;
   return new Vector([
-    makeData({ type: new TimestampMicrosecond("UTC"), length: data.length, nullCount: 0, data }),
+    makeData({ type: new TimestampMicrosecond("UTC"), length: data.length, nullCount, nullBitmap, data }),
   ]);
 }

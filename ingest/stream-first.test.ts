@@ -190,3 +190,35 @@ test("a table may be partitioned by any type that has a text form", async (t) =>
     { id: 3n, year: 2027, day: "2026-01-02", at, ok: false, price: "1.50" },
   ]);
 });
+
+test("times that a producer gave in micro- or nanoseconds stop nobody", async (t) => {
+  const fixture = await topic(t);
+  const times = [1.7e18, 1.7e15, -1, 0, 1.7e12, 8.64e15, Number.MAX_SAFE_INTEGER, -1.7e18];
+  for (const [id, timestampMs] of times.entries())
+    fixture.kafka.appendRaw("t", 0, {
+      key: null,
+      value: Buffer.from(JSON.stringify({ id })),
+      headers: [],
+      timestampMs,
+    });
+  await fixture.start({ once: true, partitionBy: ["date"] }).ended;
+  fixture.kafka.append("t", 0, [json({ id: times.length })]);
+  await fixture.start({ once: true, partitionBy: ["date"] }).ended;
+  const found = await fixture.rows("SELECT id, date, epoch_ms(_kafka.timestamp) AS ms FROM t ORDER BY id");
+  const storable = [...times.entries()].filter(([, ms]) => Math.abs(ms) < 1e17);
+  assert.deepEqual(
+    found.slice(0, -1).map(({ id, ms }) => [Number(id), Number(ms)]),
+    storable,
+  );
+  assert.deepEqual([found[0]?.date, found[1]?.date], ["55840-11-08", "1969-12-31"]);
+  assert.deepEqual(
+    await fixture.rows(
+      'SELECT "offset" AS o, error_code AS code, "timestamp" AS ts FROM letters ORDER BY o',
+      "letters",
+    ),
+    [
+      { o: 0n, code: "BAD_TIMESTAMP", ts: null },
+      { o: 7n, code: "BAD_TIMESTAMP", ts: null },
+    ],
+  );
+});

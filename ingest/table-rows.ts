@@ -67,7 +67,7 @@ export function createRowReader(options: { cache?: FileCache; memoryLimitBytes: 
       return ask(letters, adds, signal, async (engine) => {
         const sql = `SELECT "offset" AS o, epoch_ms("timestamp") AS ms FROM t WHERE topic = $topic AND "partition" = $partition AND "offset" >= $from`;
         const rows = await engine.rows(sql, { params: { topic, partition, from }, signal });
-        return new Set(rows.map((row) => recordKey(row.o as bigint, Number(row.ms))));
+        return new Set(rows.map((row) => recordKey(row.o as bigint, Number(row.ms ?? Number.NaN))));
       });
     },
   };
