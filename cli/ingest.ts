@@ -63,7 +63,7 @@ export const ingest = defineCommand({
   stops: "gracefully",
   seeAlso: ["produce", "history", "up"],
   async run(context, values) {
-    const { signal, log, env } = context;
+    const { signal, log, env, screen } = context;
     const streams = streamOptions(values, context.lab);
     const brokers = await findBrokers(values.kafka, values.data);
     // Loaded here: the client, DuckDB and the S3 SDK are heavy, and what is above can fail without them.
@@ -134,9 +134,12 @@ export const ingest = defineCommand({
       );
       closing.push(() => part.close());
       await running.run(signal);
-      const rows = running.reports().reduce((sum, one) => sum + one.totals.rows, 0);
-      const commits = running.reports().reduce((sum, one) => sum + one.totals.commits, 0);
-      log.info({ rows, commits }, "stopped");
+      for (const { table, totals, version } of running.reports()) {
+        const letters = totals.letters > 0 ? `, ${totals.letters.toLocaleString("en")} dead letters` : "";
+        screen.note(
+          `${table}: ${totals.rows.toLocaleString("en")} rows${letters} in ${totals.commits} commits, version ${version ?? "-"}`,
+        );
+      }
       return undefined;
     } finally {
       for (const close of closing.reverse()) await close();

@@ -91,10 +91,10 @@ export const up = defineCommand({
     const config = context.lab?.file ?? demoFile(values.data);
     const lab = context.lab ?? demoYaml(config);
     const plan = planUp({ ...values, verbose: context.common.verbose }, lab, config);
-    if (plan.children.length > 0)
-      await requireFreePort(values.port, "give another with --port, or stop that process");
     const lock = await lockFolder(values.data);
     try {
+      if (plan.children.length > 0)
+        await requireFreePort(values.port, "give another with --port, or stop that process");
       await mkdir(join(values.data, "logs"), { recursive: true });
       await rm(runFolder(values.data), { recursive: true, force: true });
       if (context.lab === null && plan.children.length > 0) await writeFile(config, DEMO_YAML);
@@ -143,8 +143,9 @@ async function runLab(
     return failed.length > 0 ? 1 : 0;
   } catch (error) {
     await supervisor.stop();
-    signal.throwIfAborted();
-    throw error;
+    if (!signal.aborted) throw error;
+    screen.note("Stopped before all was started. Start again with: npm start");
+    return 0;
   } finally {
     signal.removeEventListener("abort", giveUp);
     await server.close();

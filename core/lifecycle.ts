@@ -7,8 +7,12 @@ export type Lifecycle = {
   close(): void;
 };
 
+/** Two signals closer than this, in ms, are one request. */
+const ECHO_MS = 300;
+
 /**
- * Watches for the first request to stop. A second signal exits at once with status 1.
+ * Watches for the first request to stop. A second signal exits at once with status 1, unless it is the echo of the first: a terminal
+ * signals npm and its child alike, and npm passes the signal on once more.
  *
  * With `LAB_PARENT=stdin` in the environment the process belongs to a supervisor that holds its standard
  * input open: when that ends, whatever ended the supervisor, this process stops too, and is gone after
@@ -24,8 +28,10 @@ export function watchLifecycle(
     controller.abort(new StopRequested(why));
     return true;
   };
+  let askedAtMs = 0;
   const onSignal = (name: NodeJS.Signals) => {
-    if (!stop(name)) process.exit(1);
+    if (stop(name)) askedAtMs = performance.now();
+    else if (performance.now() - askedAtMs > ECHO_MS) process.exit(1);
   };
   process.on("SIGINT", onSignal);
   process.on("SIGTERM", onSignal);

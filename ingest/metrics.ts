@@ -51,7 +51,7 @@ export function createMetrics(registry: Registry, now: () => number): (labels: L
   });
   const lagSeconds = new Gauge({
     name: "lab_ingest_lag_seconds",
-    help: "Age of the last settled record while there is lag; 0 when all is in.",
+    help: "Age of the oldest record that waits to be settled; 0 when all is in.",
     labelNames: lagLabels,
     registers,
   });

@@ -81,8 +81,8 @@ export function createReport(options: Pick<StreamOptions, "topic" | "tableUri">,
   const totals = { rows: 0, letters: 0, skipped: 0, commits: 0, conflicts: 0, rebalances: 0 };
   const settled = new Map<number, bigint>();
   const ends = new Map<number, bigint>();
-  /** Time of the newest settled record, and of the oldest record that was read after it. */
-  const settledMs = new Map<number, number>();
+  /** Since when something waits, per partition: the time of the oldest record read and not settled, or when the end was first seen to be ahead. */
+  const waitingSince = new Map<number, number>();
   const iso = () => new Date(now()).toISOString();
 
   function lagOf(partition: number): Lag | null {
@@ -90,12 +90,17 @@ export function createReport(options: Pick<StreamOptions, "topic" | "tableUri">,
     const next = settled.get(partition);
     if (end === undefined || next === undefined) return null;
     const records = end > next ? end - next : 0n;
-    const since = settledMs.get(partition);
+    const since = waitingSince.get(partition);
     return {
       partition,
       records,
       seconds: records === 0n || since === undefined ? 0 : Math.max(0, (now() - since) / 1000),
     };
+  }
+
+  function isBuffered(partition: number): boolean {
+    const progress = state?.partitions.get(partition);
+    return progress !== undefined && progress.next > (settled.get(partition) ?? progress.next);
   }
 
   function phase(): StreamReport["state"] {
@@ -137,7 +142,7 @@ export function createReport(options: Pick<StreamOptions, "topic" | "tableUri">,
     },
     fetched(batch) {
       const first = batch.records[0];
-      if (first && !settledMs.has(batch.partition)) settledMs.set(batch.partition, first.timestampMs);
+      if (first && !isBuffered(batch.partition)) waitingSince.set(batch.partition, first.timestampMs);
     },
     committed(commit) {
       outage = null;
@@ -156,7 +161,11 @@ export function createReport(options: Pick<StreamOptions, "topic" | "tableUri">,
         };
       }
       for (const [partition, next] of commit.settled) settled.set(partition, next);
-      for (const [partition, counts] of commit.counts) settledMs.set(partition, counts.maxTimestampMs);
+      for (const [partition, counts] of commit.counts) {
+        // What was read meanwhile is not older than the newest record of the commit.
+        if (isBuffered(partition)) waitingSince.set(partition, counts.maxTimestampMs);
+        else waitingSince.delete(partition);
+      }
     },
     outage(error, pauseMs) {
       outage = `${error.message}${pauseMs > 0 ? `, retry in ${(pauseMs / 1000).toFixed(1)} s` : ""}`;
@@ -169,7 +178,12 @@ export function createReport(options: Pick<StreamOptions, "topic" | "tableUri">,
       totals.rebalances++;
     },
     ends(next) {
-      for (const [partition, end] of next) ends.set(partition, end);
+      for (const [partition, end] of next) {
+        ends.set(partition, end);
+        const isAhead = end > (settled.get(partition) ?? end);
+        if (!isAhead) waitingSince.delete(partition);
+        else if (!waitingSince.has(partition)) waitingSince.set(partition, now());
+      }
     },
     stopped() {
       isStopped = true;

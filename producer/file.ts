@@ -15,6 +15,7 @@ export function ndjsonSource(path: string): MessageSource {
   return {
     name: path,
     isEndless: false,
+    check: () => assertReadable(path),
     async *messages(_from, signal) {
       await assertReadable(path);
       await assertLines(path);
@@ -43,6 +44,7 @@ export function csvSource(path: string): MessageSource {
   return {
     name: path,
     isEndless: false,
+    check: () => assertReadable(path),
     async *messages(_from, signal) {
       await assertReadable(path);
       const rows = createReadStream(path, { signal }).pipe(

@@ -45,6 +45,7 @@ const LINGER_MS = 50;
  */
 export async function produce(options: ProduceOptions): Promise<ProduceTotals> {
   const totals: ProduceTotals = { sent: 0, acked: 0, bytes: 0, partitions: new Map() };
+  await options.source.check?.();
   const from = await prepareTopic(options);
   const sink = await options.kafka.sink({
     acks: options.acks,

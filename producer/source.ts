@@ -9,6 +9,8 @@ export type Message = {
 
 export type MessageSource = {
   name: string;
+  /** SOURCE_UNREADABLE before anything is made for it; absent where there is nothing to check. */
+  check?(): Promise<void>;
   /** Messages from the `from`-th on. A file always begins at 0: what it holds is sent whole. Ends, or throws, once the signal aborts. */
   messages(from: number, signal: AbortSignal): AsyncIterable<Message> | Iterable<Message>;
   /** True for a generator without end, which goes on where the topic stands. */

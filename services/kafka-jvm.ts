@@ -74,6 +74,11 @@ export async function startJvmBroker(options: JvmBrokerOptions): Promise<JvmBrok
   }
 }
 
+/** Whether a broker on the JVM has kept topics in this folder. */
+export async function hasJvmData(dataDir: string): Promise<boolean> {
+  return (await stat(join(dataDir, "topics")).catch(() => null)) !== null;
+}
+
 async function prepare(options: JvmBrokerOptions): Promise<Setup> {
   const { java, cacheDir, signal } = options;
   const dataDir = resolve(options.dataDir);

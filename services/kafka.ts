@@ -7,7 +7,7 @@ import { dockerAnswers } from "./docker.ts";
 import { findJava, LEAST_JAVA } from "./java.ts";
 import { reachBrokers } from "./kafka-address.ts";
 import { startDockerBroker } from "./kafka-docker.ts";
-import { startJvmBroker } from "./kafka-jvm.ts";
+import { hasJvmData, startJvmBroker } from "./kafka-jvm.ts";
 
 /** Which rung to take; an address is `HOST:PORT[,HOST:PORT...]`. */
 export type KafkaChoice = "auto" | "docker" | "jvm" | (string & {});
@@ -57,12 +57,18 @@ export async function bringUpKafka(options: KafkaServiceOptions): Promise<KafkaS
   if (choice !== "auto") return atAddress(options);
 
   const reasons: string[] = [];
-  for (const rung of [onDocker, onJvm]) {
+  // Topics that a JVM broker keeps here are not in any container: a start goes on with them, whatever else there is by now.
+  const rungs = (await hasJvmData(options.dataDir)) ? [onJvm, onDocker] : [onDocker, onJvm];
+  for (const rung of rungs) {
     try {
       return await rung(options);
     } catch (error) {
       options.signal.throwIfAborted();
-      if (!isLabError(error, "SERVICE_UNAVAILABLE")) throw error;
+      // An engine that cannot get the image is no broker either; a JVM that fails has a reason worth stopping for.
+      const isNext =
+        isLabError(error, "SERVICE_UNAVAILABLE") ||
+        (rung === onDocker && isLabError(error, "SERVICE_FAILED"));
+      if (!isNext) throw error;
       options.log.debug({ code: error.code }, error.message);
       reasons.push(error.message);
     }

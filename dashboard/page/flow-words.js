@@ -152,7 +152,7 @@ function tableOf(stream, table) {
   const commits =
     stream?.ingesters.flatMap(({ lastCommit }) => (lastCommit === null ? [] : [lastCommit])) ?? [];
   const last = commits.sort((a, b) => b.version - a.version)[0];
-  const took = last === undefined ? "" : `, last commit ${duration(last.durationMs)}`;
+  const took = last === undefined ? "" : `, last commit took ${duration(last.durationMs)}`;
   return {
     ...{ label: "Table", name: table.name, condition: "ok", value: `version ${count(table.version)}` },
     note: `${many(table.numFiles, "file")}, ${bytes(table.sizeBytes)}${took}`,
