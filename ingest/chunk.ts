@@ -1,5 +1,6 @@
 /** The content of a chunk: messages while it grows, files and letters once it is encoded. */
 
+import { rm } from "node:fs/promises";
 import type { StructType } from "../delta/types.ts";
 import { isStorableTime } from "../engine/encode-apart.ts";
 import type { EncodedFile, LetterStage } from "../engine/encoder.ts";
@@ -152,4 +153,11 @@ export function sumCounts(chunks: readonly ChunkContent[]): Map<number, Partitio
     }
   }
   return sums;
+}
+
+/** Takes the staged files of chunks away; those that are gone already are fine. */
+export async function removeFiles(contents: readonly ChunkContent[]): Promise<void> {
+  await Promise.allSettled(
+    contents.flatMap((content) => content.files.map((file) => rm(file.file, { force: true }))),
+  );
 }

@@ -1,6 +1,7 @@
 /** One chunk from messages to files and letters, and the table it needs if that is yet to be made. */
 
 import { rm } from "node:fs/promises";
+import { parseSchema } from "../delta/schema.ts";
 import type { Snapshot } from "../delta/table.ts";
 import type { StructType } from "../delta/types.ts";
 import type { EncodePlan, Encoder } from "../engine/encoder.ts";
@@ -8,6 +9,7 @@ import { KAFKA_FIELD } from "../engine/kafka-column.ts";
 import type { RawBatch } from "../engine/raw-batch.ts";
 import { TEXT_SCHEMA } from "../engine/text-source.ts";
 import type { ChunkContent, Letter } from "./chunk.ts";
+import { inputProperty } from "./identity.ts";
 import type { StreamOptions } from "./options.ts";
 import { hasKafkaColumn, tableSchema } from "./schemas.ts";
 
@@ -130,4 +132,10 @@ function planFor(
     ...(options.transform === undefined ? {} : { transform: options.transform }),
     ...(messages === undefined ? {} : { input: messages }),
   };
+}
+
+/** The schema of the topic's messages that a transform read last; undefined where the table does not say. */
+export function storedInput(snapshot: Snapshot, topic: string): StructType | undefined {
+  const stored = snapshot.metadata.configuration[inputProperty(topic)];
+  return stored === undefined ? undefined : parseSchema(stored);
 }

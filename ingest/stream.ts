@@ -1,18 +1,15 @@
 /** One stream from topic to table: performs what the machine decides, and feeds back what came of it. */
 
-import { rm } from "node:fs/promises";
 import { asLabError, LabError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { retry, sleep } from "../core/retry.ts";
-import { parseSchema } from "../delta/schema.ts";
-import type { Snapshot } from "../delta/table.ts";
 import type { StructType } from "../delta/types.ts";
 import type { Encoder } from "../engine/encoder.ts";
 import type { Admin, FetchedBatch, Kafka, Position } from "../kafka/ports.ts";
-import { appendBatch, type ChunkContent, emptyChunk, heldBytes, sumCounts } from "./chunk.ts";
+import { appendBatch, type ChunkContent, emptyChunk, heldBytes, removeFiles } from "./chunk.ts";
+import { deferred } from "./deferred.ts";
 import type { Destination, Opened } from "./destination.ts";
-import { declaredSchema, encodeChunk, firstSchema } from "./encode-chunk.ts";
-import { inputProperty } from "./identity.ts";
+import { declaredSchema, encodeChunk, firstSchema, storedInput } from "./encode-chunk.ts";
 import { type Effect, type Event, step } from "./machine.ts";
 import { createMaintenance } from "./maintenance.ts";
 import type { StreamMetrics } from "./metrics.ts";
@@ -23,6 +20,7 @@ import { createReport, type StreamReport } from "./report.ts";
 import { outOfRange, type Resume, readResume } from "./resume.ts";
 import type { RowReader } from "./row-reader.ts";
 import { initialState, type Limits } from "./state.ts";
+import { tellOfCommit } from "./tell-commit.ts";
 
 export type StreamDeps = {
   kafka: Kafka;
@@ -322,25 +320,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
     contents: readonly ChunkContent[],
     startedMs: number,
   ): void {
-    const counts = sumCounts(contents);
-    const sums = { rows: 0, letters: 0, skipped: 0 };
-    for (const item of counts.values()) {
-      sums.rows += item.rows;
-      sums.letters += item.letters;
-      sums.skipped += item.skipped;
-    }
-    const files = contents.flatMap((content) => content.files);
-    metrics.rows(sums.rows);
-    metrics.letters(sums.letters);
-    metrics.skipped(sums.skipped);
-    metrics.written(
-      files.reduce((sum, file) => sum + file.size, 0),
-      files.length,
-    );
-    metrics.committed((now() - startedMs) / 1000);
-    metrics.progress(now());
-    report.committed({ version, ...sums, durationMs: now() - startedMs, settled, counts });
-    log.info({ version, ...sums, files: files.length, ms: now() - startedMs }, "committed");
+    tellOfCommit({ metrics, report, log, nowMs: now(), startedMs, version, settled, contents });
     source
       .publishOffsets(positionsOf(settled))
       .catch((error: unknown) => log.debug({ err: String(error) }, "group offsets not written"));
@@ -475,29 +455,5 @@ function limitsOf(options: StreamOptions, deps: StreamDeps, ends: Limits["ends"]
   };
 }
 
-/** The schema of the topic's messages that a transform read last; undefined where the table does not say. */
-function storedInput(snapshot: Snapshot, topic: string): StructType | undefined {
-  const stored = snapshot.metadata.configuration[inputProperty(topic)];
-  return stored === undefined ? undefined : parseSchema(stored);
-}
-
-function deferred(): { promise: Promise<void>; resolve: () => void; reject: (error: unknown) => void } {
-  let resolve = () => {};
-  let reject: (error: unknown) => void = () => {};
-  const promise = new Promise<void>((yes, no) => {
-    resolve = yes;
-    reject = no;
-  });
-  // Whoever runs the stream awaits it; a failure before that must not count as unhandled.
-  promise.catch(() => {});
-  return { promise, resolve, reject };
-}
-
 /** Why work for dropped buffers is cancelled; never seen outside. */
 class Dropped extends Error {}
-
-async function removeFiles(contents: readonly ChunkContent[]): Promise<void> {
-  await Promise.allSettled(
-    contents.flatMap((content) => content.files.map((file) => rm(file.file, { force: true }))),
-  );
-}
