@@ -4,7 +4,6 @@
  */
 
 import { LabError } from "../core/errors.ts";
-import type { Snapshot } from "../delta/table.ts";
 import type { Admin, Watermarks } from "../kafka/ports.ts";
 import type { Opened } from "./destination.ts";
 import { fingerprint, markedOffset } from "./fingerprint.ts";
@@ -219,15 +218,4 @@ async function readVerdicts(input: ResumeInput, resume: Resume): Promise<void> {
       await rowReader.letteredRecords(letters, { topic: options.topic, partition, from: next, signal }),
     );
   }
-}
-
-/** Positions as the log of this version has them; for progress displays. */
-export function settledOffsets(snapshot: Snapshot, app: string, topic: string): Map<number, bigint> {
-  const prefix = `${app}/${topic}-`;
-  const settled = new Map<number, bigint>();
-  for (const [id, txn] of snapshot.txns()) {
-    const partition = id.startsWith(prefix) ? id.slice(prefix.length) : "";
-    if (/^\d+$/.test(partition)) settled.set(Number(partition), txn.version);
-  }
-  return settled;
 }

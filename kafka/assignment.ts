@@ -39,6 +39,9 @@ export type Assignment = {
   hold(lane: Lane, why: Hold): void;
   /** Opens the lane once nothing holds it any more. */
   release(lane: Lane, why: Hold): void;
+  /** Holds and releases because the reader asked; what is not assigned is passed over. */
+  pause(partitions: readonly TopicPartition[]): void;
+  resume(partitions: readonly TopicPartition[]): void;
 };
 
 export function createAssignment(): Assignment {
@@ -53,6 +56,14 @@ export function createAssignment(): Assignment {
     for (const why of whys) lane.holds.delete(why);
     if (wasHeld && lane.holds.size === 0 && isCurrent(lane)) gate?.open(lane);
   }
+
+  function hold(lane: Lane, why: Hold): void {
+    if (!isCurrent(lane)) return;
+    if (lane.holds.size === 0) gate?.shut(lane);
+    lane.holds.add(why);
+  }
+  const assigned = (partitions: readonly TopicPartition[]): Lane[] =>
+    partitions.flatMap((partition) => lanes.get(nameOf(partition)) ?? []);
 
   return {
     get generation() {
@@ -91,12 +102,14 @@ export function createAssignment(): Assignment {
       lane.nextOffset = nextOffset;
       gate?.move(lane);
     },
-    hold(lane, why) {
-      if (!isCurrent(lane)) return;
-      if (lane.holds.size === 0) gate?.shut(lane);
-      lane.holds.add(why);
-    },
+    hold,
     release,
+    pause(partitions) {
+      for (const lane of assigned(partitions)) hold(lane, "asked");
+    },
+    resume(partitions) {
+      for (const lane of assigned(partitions)) release(lane, "asked");
+    },
   };
 }
 

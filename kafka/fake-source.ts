@@ -132,18 +132,8 @@ export function createFakeSource(
         if (assignment.lane(position)?.holds.has("unstarted") === true) assignment.seek(position);
     },
     seek: assignment.seek,
-    pause(partitions) {
-      for (const partition of partitions) {
-        const lane = assignment.lane(partition);
-        if (lane !== undefined) assignment.hold(lane, "asked");
-      }
-    },
-    resume(partitions) {
-      for (const partition of partitions) {
-        const lane = assignment.lane(partition);
-        if (lane !== undefined) assignment.release(lane, "asked");
-      }
-    },
+    pause: assignment.pause,
+    resume: assignment.resume,
     async publishOffsets(positions) {
       const owned = positions.filter((position) => assignment.lane(position) !== undefined);
       if (!cluster.isDown) cluster.commit(options.group, owned);

@@ -247,18 +247,8 @@ export function createSource(kafka: KafkaOptions, options: SourceOptions): Sourc
     },
     start: (positions, generation) => void startLanes(positions, generation).catch((error) => fail(error)),
     seek: assignment.seek,
-    pause(partitions) {
-      for (const partition of partitions) {
-        const lane = assignment.lane(partition);
-        if (lane !== undefined) assignment.hold(lane, "asked");
-      }
-    },
-    resume(partitions) {
-      for (const partition of partitions) {
-        const lane = assignment.lane(partition);
-        if (lane !== undefined) assignment.release(lane, "asked");
-      }
-    },
+    pause: assignment.pause,
+    resume: assignment.resume,
     async publishOffsets(positions) {
       const owned = positions.filter((position) => assignment.lane(position) !== undefined);
       if (owned.length > 0) await member?.commit(owned).catch(() => {});
