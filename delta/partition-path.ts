@@ -1,5 +1,6 @@
 /** The Hive-style folder of a partition: decoration for people, since values are read from the log only. */
 
+import { randomUUID } from "node:crypto";
 import type { PartitionValues } from "./actions.ts";
 
 /** The folder of null and of the empty string, which Delta does not tell apart in partition values. */
@@ -25,6 +26,13 @@ export function partitionDirectory(columns: readonly string[], values: Partition
       );
     })
     .join("/");
+}
+
+/** A fresh path for a data file of a partition, as stores know it; `encodePath` makes the log's form of it. */
+export function dataFilePath(columns: readonly string[], values: PartitionValues): string {
+  const directory = partitionDirectory(columns, values);
+  const name = `part-00000-${randomUUID()}-c000.zstd.parquet`;
+  return directory === "" ? name : `${directory}/${name}`;
 }
 
 function escapeName(text: string): string {

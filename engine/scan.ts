@@ -38,8 +38,14 @@ export type RelationOptions = {
   /** What the files are read as; a snapshot serves. */
   table: Pick<Snapshot, "schema" | "partitionColumns" | "metadata" | "protocol">;
   data: DataFiles;
+  /** The view has two columns more, for writers: `"lab file"`, the row's file by its place in `data`, and `"lab row"`, its position there. */
+  withPlaces?: boolean;
   signal: AbortSignal;
 };
+
+/** Where a row came from; names with a space are no names of columns that are written here. */
+export const FILE_PLACE = '"lab file"';
+export const ROW_PLACE = '"lab row"';
 
 /**
  * Partition values of so few files are looked up in a list, which keeps the rows in the order of the files. With more a join is
@@ -74,6 +80,7 @@ export async function createRelation(engine: Engine, options: RelationOptions): 
   const view = `CREATE OR REPLACE VIEW ${quoteName(name)} AS SELECT `;
   if (files.length === 0) {
     const empty = columns.map(({ field }) => `${nullOf(field)} AS ${quoteName(field.name)}`);
+    if (options.withPlaces) empty.push(`0::BIGINT AS ${FILE_PLACE}`, `0::BIGINT AS ${ROW_PLACE}`);
     await engine.run(`${view}${empty.join(", ")} WHERE false`, { signal });
     return;
   }
@@ -111,6 +118,8 @@ export async function createRelation(engine: Engine, options: RelationOptions): 
           : logicalValue(`f.${inner}`, field.type, mode);
     return `${value} AS ${quoteName(field.name)}`;
   });
+  if (options.withPlaces)
+    select.push(`CAST(f.file_index AS BIGINT) AS ${FILE_PLACE}`, `f.file_row_number AS ${ROW_PLACE}`);
   try {
     await engine.run(`${view}${select.join(", ")} FROM ${from}`, { signal });
   } catch (error) {

@@ -3,11 +3,10 @@
  * rows and positions together. A crash at any point leaves either nothing of it or all of it (SPEC.md, "Commit").
  */
 
-import { randomUUID } from "node:crypto";
 import { LabError } from "../core/errors.ts";
 import { retry } from "../core/retry.ts";
-import type { Add, Metadata, PartitionValues, Txn } from "../delta/actions.ts";
-import { partitionDirectory } from "../delta/partition-path.ts";
+import type { Add, Metadata, Txn } from "../delta/actions.ts";
+import { dataFilePath } from "../delta/partition-path.ts";
 import { encodePath } from "../delta/path.ts";
 import { serializeSchema } from "../delta/schema.ts";
 import { requireStanding } from "../delta/standing.ts";
@@ -100,12 +99,6 @@ async function upload(input: PublishInput, rows: Opened): Promise<Add[]> {
     });
   }
   return adds;
-}
-
-function dataFilePath(columns: readonly string[], values: PartitionValues): string {
-  const directory = partitionDirectory(columns, values);
-  const name = `part-00000-${randomUUID()}-c000.zstd.parquet`;
-  return directory === "" ? name : `${directory}/${name}`;
 }
 
 async function commitLetters(input: PublishInput, letters: Opened, bad: readonly Letter[]) {
