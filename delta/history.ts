@@ -44,16 +44,34 @@ export function historyEntry(version: number, actions: readonly Action[], fileTi
     version,
     timestampMs: info?.inCommitTimestamp === undefined ? fileTimeMs : Number(info.inCommitTimestamp),
     operation: info?.operation ?? "UNKNOWN",
-    rowsAdded: sumRows(dataAdds),
-    rowsRemoved: hasDataRemoves ? metric(info, REMOVED_METRICS) : 0n,
+    rowsAdded: hasDataRemoves ? less(sumRows(dataAdds), copiedRows(info)) : sumRows(dataAdds),
+    rowsRemoved: hasDataRemoves ? removedRows(info) : 0n,
     filesAdded: adds.length,
     filesRemoved: removes.length,
     commitInfo: info,
   };
 }
 
-/** The metrics by which engines tell how many rows a commit took out. */
-const REMOVED_METRICS = ["numDeletedRows", "num_deleted_rows", "numRemovedRows"];
+/** Rows that went or were replaced, by what engines tell of it; undefined where they do not. */
+function removedRows(info: CommitInfo | undefined): bigint | undefined {
+  const deleted = metric(info, [
+    "numDeletedRows",
+    "num_deleted_rows",
+    "numRemovedRows",
+    "numTargetRowsDeleted",
+  ]);
+  const updated = metric(info, ["numUpdatedRows", "num_updated_rows", "numTargetRowsUpdated"]);
+  return deleted === undefined && updated === undefined ? undefined : (deleted ?? 0n) + (updated ?? 0n);
+}
+
+/** Rows that were written again as they were. */
+function copiedRows(info: CommitInfo | undefined): bigint {
+  return metric(info, ["numCopiedRows", "num_copied_rows", "numTargetRowsCopied"]) ?? 0n;
+}
+
+function less(rows: bigint | undefined, copied: bigint): bigint | undefined {
+  return rows === undefined || rows < copied ? rows : rows - copied;
+}
 
 function metric(info: CommitInfo | undefined, names: readonly string[]): bigint | undefined {
   for (const name of names) {
@@ -67,11 +85,17 @@ function metric(info: CommitInfo | undefined, names: readonly string[]): bigint 
 function sumRows(adds: readonly Add[]): bigint | undefined {
   let total = 0n;
   for (const add of adds) {
-    const rows = numRecords(add.stats);
+    const rows = rowsOf(add);
     if (rows === undefined) return undefined;
-    total += rows - (add.deletionVector?.cardinality ?? 0n);
+    total += rows;
   }
   return total;
+}
+
+/** Live rows of a file by its statistics; undefined where they do not say. */
+export function rowsOf(add: Add): bigint | undefined {
+  const records = numRecords(add.stats);
+  return records === undefined ? undefined : records - (add.deletionVector?.cardinality ?? 0n);
 }
 
 /** `numRecords` of a statistics string; undefined where it has none. */

@@ -1,0 +1,155 @@
+/** A table's rows in an engine of our own: scanned as views, written as new data files. Every change of rows is made on one. */
+
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Add, Cdc } from "../delta/actions.ts";
+import { dataFilePath } from "../delta/partition-path.ts";
+import { encodePath } from "../delta/path.ts";
+import type { Snapshot, Table } from "../delta/table.ts";
+import type { StructType } from "../delta/types.ts";
+import { locateFiles } from "../engine/data-files.ts";
+import type { EncodedFile } from "../engine/encoder.ts";
+import { type FileCache, openFileCache } from "../engine/file-cache.ts";
+import { type Engine, openEngine } from "../engine/instance.ts";
+import { writeRowFiles } from "../engine/row-files.ts";
+import { createRelation, type DataFiles } from "../engine/scan.ts";
+
+export type WorkbenchOptions = {
+  /** A folder for staged, spilled and fetched files: one of its own is made in it and removed at the end. */
+  scratchDir: string;
+  /** Of the engine; larger work spills into the scratch folder. Default 512 MiB. */
+  memoryLimitBytes?: number;
+  /** Default 2. */
+  threads?: number;
+  /** Milliseconds. */
+  now?: () => number;
+};
+
+export type Workbench = {
+  readonly engine: Engine;
+  now(): number;
+  /** Makes `name` a view over the rows of `adds`, with `"lab file"` (place in `adds`) and `"lab row"`; the one before of that name ends. */
+  view(name: string, snapshot: Snapshot, adds: readonly Add[], signal: AbortSignal): Promise<void>;
+  /**
+   * Writes the rows of a FROM clause as data files of the table, one for each combination of partition values, and stores them
+   * under fresh names. They are in no version before a commit names them.
+   */
+  write(
+    snapshot: Snapshot,
+    rows: string,
+    options: { dataChange: boolean; signal: AbortSignal },
+  ): Promise<Add[]>;
+  /** The same for rows of the change data feed: the table's columns and `_change_type`. */
+  writeChanges(snapshot: Snapshot, rows: string, signal: AbortSignal): Promise<Cdc[]>;
+  /** Removes the files stored since the last `settle`, best effort: no version names them. */
+  discard(signal: AbortSignal): Promise<void>;
+  /** What was stored belongs to a version now. */
+  settle(): void;
+  close(): Promise<void>;
+};
+
+const MEMORY_BYTES = 512 * 1024 * 1024;
+const CACHE_BYTES = 2 * 1024 * 1024 * 1024;
+
+const CHANGE_TYPE = { name: "_change_type", type: "string", nullable: true, metadata: {} } as const;
+
+/** The folder of the change data feed's files (PROTOCOL.md, "Change Data Files"). */
+const CHANGE_FOLDER = "_change_data";
+
+/** Opens one for `table`; the caller closes it. */
+export async function openWorkbench(table: Table, options: WorkbenchOptions): Promise<Workbench> {
+  const { store } = table;
+  const now = options.now ?? Date.now;
+  await mkdir(options.scratchDir, { recursive: true });
+  const folder = await mkdtemp(join(options.scratchDir, "lab-upkeep-"));
+  const engine = await openEngine({
+    memoryLimitBytes: options.memoryLimitBytes ?? MEMORY_BYTES,
+    threads: options.threads ?? 2,
+    tempDir: join(folder, "spill"),
+    preserveOrder: true,
+  });
+  const scanned = new Map<string, DataFiles>();
+  let cache: FileCache | undefined;
+  let stored: string[] = [];
+
+  async function put(
+    snapshot: Snapshot,
+    rows: string,
+    schema: StructType,
+    under: string,
+    signal: AbortSignal,
+  ): Promise<(EncodedFile & { path: string })[]> {
+    const { partitionColumns, metadata } = snapshot;
+    const { configuration } = metadata;
+    const staged = await writeRowFiles({
+      engine,
+      rows,
+      keys: rows,
+      schema,
+      partitionColumns,
+      configuration,
+      stagingDir: folder,
+      signal,
+    });
+    const kept: (EncodedFile & { path: string })[] = [];
+    for (const one of staged) {
+      // Without partition columns there is a file for no rows, too.
+      if (one.rows > 0) {
+        const path = `${under}${dataFilePath(partitionColumns, one.partitionValues)}`;
+        stored.push(path);
+        await store.put(path, { file: one.file }, signal);
+        kept.push({ ...one, path: encodePath(path) });
+      }
+      await rm(one.file, { force: true });
+    }
+    return kept;
+  }
+
+  return {
+    engine,
+    now,
+    async view(name, snapshot, adds, signal) {
+      await scanned.get(name)?.close();
+      scanned.delete(name);
+      if (store.localPath === undefined)
+        cache ??= await openFileCache({ folder: join(folder, "cache"), maxBytes: CACHE_BYTES });
+      const data = await locateFiles(store, adds, cache, signal);
+      scanned.set(name, data);
+      await createRelation(engine, { name, table: snapshot, data, withPlaces: true, signal });
+    },
+    async write(snapshot, rows, { dataChange, signal }) {
+      const files = await put(snapshot, rows, snapshot.schema, "", signal);
+      return files.map(({ path, partitionValues, size, stats }) => ({
+        path,
+        partitionValues,
+        size,
+        modificationTime: now(),
+        dataChange,
+        stats,
+      }));
+    },
+    async writeChanges(snapshot, rows, signal) {
+      const schema: StructType = { type: "struct", fields: [...snapshot.schema.fields, CHANGE_TYPE] };
+      const files = await put(snapshot, rows, schema, `${CHANGE_FOLDER}/`, signal);
+      return files.map(({ path, partitionValues, size }) => ({
+        path,
+        partitionValues,
+        size,
+        dataChange: false,
+      }));
+    },
+    async discard(signal) {
+      for (const path of stored) await store.delete(path, signal).catch(() => undefined);
+      stored = [];
+    },
+    settle() {
+      stored = [];
+    },
+    async close() {
+      engine.close();
+      for (const data of scanned.values()) await data.close();
+      await cache?.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
