@@ -50,6 +50,7 @@ export const ERRORS = {
   SCHEMA_MISMATCH: failed("Rows or a change do not fit the table's schema."),
   CONSTRAINT_VIOLATED: failed("A row violates a constraint of the table."),
   APPEND_ONLY: failed("The table allows appends only."),
+  RETENTION_TOO_SHORT: usage("A vacuum would delete files that writers or readers may still use."),
   // ingest
   OFFSET_EXPIRED: failed("The stored position is below what the topic still holds."),
   OFFSETS_MISSING: failed("The table holds rows of a partition but no position for it."),

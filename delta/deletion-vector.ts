@@ -39,8 +39,8 @@ export async function readDeletionVector(
   return positions;
 }
 
-/** Where a vector is kept, inside the store. */
-function vectorPath(store: Store, { storageType, pathOrInlineDv }: DeletionVector): string {
+/** Where a vector that is not inline is kept, inside the store. UNSUPPORTED_FEATURE where it lies outside of the table. */
+export function vectorPath(store: Store, { storageType, pathOrInlineDv }: DeletionVector): string {
   if (storageType === "u") {
     const prefix = pathOrInlineDv.slice(0, -UUID_CHARS);
     const uuid = uuidOf(pathOrInlineDv.slice(-UUID_CHARS));

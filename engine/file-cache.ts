@@ -4,6 +4,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { link, mkdir, open, readdir, rename, rm, stat, unlink, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { isLabError, LabError } from "../core/errors.ts";
+import { inParallel } from "../core/in-parallel.ts";
 import type { Store } from "../delta/store/store.ts";
 
 /** `path` inside the store; size (bytes) and time (ms) are the log's and tell a file from an older one of the same name. */
@@ -201,29 +202,4 @@ function isAlive(pid: number): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }
-}
-
-/** Maps with at most `width` under way. After a failure nothing new is begun, and what runs has ended before it is thrown. */
-async function inParallel<T, R>(
-  items: readonly T[],
-  width: number,
-  work: (item: T) => Promise<R>,
-): Promise<R[]> {
-  const results = new Array<R>(items.length);
-  let next = 0;
-  const worker = async () => {
-    while (next < items.length) {
-      const index = next++;
-      try {
-        results[index] = await work(items[index]!);
-      } catch (error) {
-        next = items.length;
-        throw error;
-      }
-    }
-  };
-  const ends = await Promise.allSettled(Array.from({ length: Math.min(width, items.length) }, worker));
-  const failure = ends.find((end) => end.status === "rejected");
-  if (failure !== undefined) throw failure.reason;
-  return results;
 }

@@ -1,13 +1,10 @@
 /** What happened to a table, version by version, and which Kafka offsets each holds. */
 
 import { LabError } from "../core/errors.ts";
-import type { CommitInfo } from "../delta/actions.ts";
 import type { HistoryEntry, Table } from "../delta/table.ts";
+import { type OffsetRange, offsetsOf } from "../engine/lab-info.ts";
 import type { NamedTable } from "./catalog.ts";
 import { momentText } from "./dates.ts";
-
-/** Offsets of one Kafka partition that a version settled, both ends included. */
-export type OffsetRange = { topic: string; partition: number; first: string; last: string };
 
 export type VersionEntry = {
   version: number;
@@ -40,18 +37,6 @@ function versionEntry(entry: HistoryEntry): VersionEntry {
     filesRemoved: entry.filesRemoved,
     offsets: offsetsOf(entry.commitInfo),
   };
-}
-
-/** The ranges that an ingester wrote down in `commitInfo.lab`; none for commits of others. */
-export function offsetsOf(info: CommitInfo | undefined): OffsetRange[] {
-  const lab = info?.lab as { v?: unknown; partitions?: unknown } | undefined;
-  if (lab?.v !== 1 || !Array.isArray(lab.partitions)) return [];
-  return lab.partitions.map(({ topic, partition, first, last }) => ({
-    topic: String(topic),
-    partition: Number(partition),
-    first: String(first),
-    last: String(last),
-  }));
 }
 
 /**

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import fsPromises, { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { isLabError } from "../../core/errors.ts";
@@ -227,5 +227,31 @@ test("of 25 writers in 5 processes exactly one creates each version, and what it
     const winners = wins.flatMap((won) => won[version] ?? []);
     assert.equal(winners.length, 1, `version ${version} has ${winners.length} winners`);
     assert.equal(await readFile(join(folder, `_delta_log/${version}.json`), "utf8"), winners[0]);
+  }
+});
+
+test("a put outlives that its folder is removed between its making and its use", async () => {
+  const folder = await emptyFolder();
+  for (const source of [body, { file: join(folder, "staged") }]) {
+    await writeFile(join(folder, "staged"), body);
+    let removals = 0;
+    const removeOnce = async (path: string) => {
+      if (removals++ === 0) await rm(dirname(path), { recursive: true });
+    };
+    const disk: Disk = {
+      ...fsPromises,
+      open: (async (path: string, flags: string) => {
+        if (flags === "wx") await removeOnce(path);
+        return fsPromises.open(path, flags);
+      }) as Disk["open"],
+      rename: async (from, to) => {
+        if (String(from).endsWith("staged")) await removeOnce(String(to));
+        return fsPromises.rename(from, to);
+      },
+    };
+    const store = localStore(join(folder, "table"), { disk });
+    await store.put("p=1/x", source, signal);
+    assert.deepEqual(await store.get("p=1/x", signal), body);
+    assert.equal(removals, 2, "once removed, and tried again");
   }
 });

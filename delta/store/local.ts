@@ -18,6 +18,8 @@ export type Disk = Pick<
 /** What a directory cannot be synced with on file systems that have no such notion. */
 const UNSYNCABLE = new Set(["EINVAL", "ENOTSUP", "EOPNOTSUPP"]);
 
+const PUT_ATTEMPTS = 5;
+
 /**
  * The objects in and below `folder`, which is made at the first write. Bytes are written to a `.<uuid>.tmp` beside
  * their place, which engines take for no file of a table; a crash may leave one behind.
@@ -75,20 +77,33 @@ export function localStore(folder: string, options: { disk?: Disk } = {}): Store
     }
   }
 
+  /** Runs `work` in a folder that is there. A vacuum may remove an empty one just before something comes into it. */
+  async function inFolder(path: string, work: () => Promise<void>): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await settleFolder(path);
+        return await work();
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "ENOENT" || attempt === PUT_ATTEMPTS) throw error;
+      }
+    }
+  }
+
   /** Lets `place` put a synced file with these bytes where it belongs, then syncs the folder. Leaves no temporary file. */
   async function stage(
     target: string,
     fill: (temporary: string) => Promise<void>,
     place: (temporary: string) => Promise<void>,
   ): Promise<void> {
-    await settleFolder(dirname(target));
-    const temporary = join(dirname(target), `.${randomUUID()}.tmp`);
-    try {
-      await fill(temporary);
-      await place(temporary);
-    } finally {
-      await disk.unlink(temporary).catch(ignoreMissing);
-    }
+    await inFolder(dirname(target), async () => {
+      const temporary = join(dirname(target), `.${randomUUID()}.tmp`);
+      try {
+        await fill(temporary);
+        await place(temporary);
+      } finally {
+        await disk.unlink(temporary).catch(ignoreMissing);
+      }
+    });
     await syncFolder(dirname(target));
   }
 
@@ -103,10 +118,12 @@ export function localStore(folder: string, options: { disk?: Disk } = {}): Store
   };
 
   async function putFile(target: string, file: string): Promise<void> {
-    await settleFolder(dirname(target));
-    await syncFile(file).catch((error) => Promise.reject(diskError(error, file)));
-    try {
+    const moveIn = async () => {
+      await syncFile(file).catch((error) => Promise.reject(diskError(error, file)));
       await disk.rename(file, target);
+    };
+    try {
+      await inFolder(dirname(target), moveIn);
       await syncFolder(dirname(target));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EXDEV") throw error;
