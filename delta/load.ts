@@ -136,10 +136,11 @@ async function firstReadable(
   throw failure;
 }
 
-async function fromCheckpoint(
+/** The state that one checkpoint holds, whatever commits and other checkpoints say. OBJECT_MISSING, CORRUPT_LOG. */
+export async function fromCheckpoint(
   store: Store,
   checkpoint: CheckpointFiles,
-  segment: Segment,
+  segment: Pick<Segment, "checkpointCommit" | "commits">,
   signal: AbortSignal,
 ): Promise<LogState> {
   const { version } = checkpoint;
