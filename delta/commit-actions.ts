@@ -1,14 +1,16 @@
 /** What goes into a commit file for a request: checked, and rebuilt for each version that is tried. */
 
 import { LabError } from "../core/errors.ts";
-import type { Action, Add, CommitInfo, Metadata, Remove } from "./actions.ts";
+import type { Action, Add, CommitInfo, DomainMetadata, Metadata, Protocol, Remove } from "./actions.ts";
 import { isBlindAppend, isolationOf } from "./conflict.ts";
 import { canonicalPath } from "./path.ts";
-import { checkDemands, checkWritable, isActive } from "./protocol.ts";
+import { checkDemands, checkWritable, isActive, unsupported, writerFeaturesOf } from "./protocol.ts";
+import { isRowTracked, withRowIds } from "./row-tracking.ts";
 import { parseSchema } from "./schema.ts";
 import { checkSchema } from "./schema-check.ts";
 import type { CommitRequest, Snapshot } from "./table.ts";
 import { checkProperties } from "./table-properties.ts";
+import { checkDuties, mappingMode } from "./writer-duties.ts";
 
 export const ENGINE_INFO = "delta-stream-lab/0.1.0";
 
@@ -16,23 +18,35 @@ export const ENGINE_INFO = "delta-stream-lab/0.1.0";
 export function checkRequest(request: CommitRequest, base: Snapshot, root: string): void {
   const protocol = request.protocol ?? base.protocol;
   const metadata = request.metadata ?? base.metadata;
-  checkWritable(base.protocol, base.metadata);
+  checkWritable(base.protocol);
   if (request.protocol || request.metadata) {
-    checkWritable(protocol, metadata);
+    checkWritable(protocol);
     checkDemands(protocol, metadata);
-    checkProperties(metadata.configuration);
+    checkProperties(metadata.configuration, base.metadata.configuration);
   }
   if (request.metadata) {
     if (request.metadata.id !== base.metadata.id)
       throw new LabError("INTERNAL", "a commit must not change the table's id");
-    checkSchema(parseSchema(metadata.schemaString), metadata.partitionColumns);
+    // What another engine allowed itself in a schema stays its affair while the schema stays.
+    if (base.version < 0 || metadata.schemaString !== base.metadata.schemaString)
+      checkSchema(parseSchema(metadata.schemaString), metadata.partitionColumns);
   }
   const isAppendOnly = isActive(protocol, metadata, "delta.appendOnly", "appendOnly");
   if (isAppendOnly && (request.removes ?? []).some((file) => file.dataChange))
     throw new LabError("APPEND_ONLY", "the table has delta.appendOnly = true: rows cannot be removed", {
       hint: "set delta.appendOnly to false first, if that is meant",
     });
+  checkDomains(request.domains ?? [], protocol);
+  checkDuties(request, base);
   checkFiles(request.adds ?? [], request.removes ?? [], metadata, root);
+}
+
+function checkDomains(domains: readonly DomainMetadata[], protocol: Protocol): void {
+  if (domains.length > 0 && !writerFeaturesOf(protocol).has("domainMetadata"))
+    throw unsupported("domainMetadata, which its protocol lacks,", "written");
+  for (const { domain } of domains)
+    if (domain.startsWith("delta."))
+      throw new LabError("INTERNAL", `domain ${domain} belongs to the protocol and is not a caller's to set`);
 }
 
 /** The actions of `request` as version `base.version + 1`. Version-dependent fields are made anew for each version. */
@@ -69,14 +83,15 @@ export function commitActions(
     txnId,
     ...request.info,
   };
+  const numbered = withRowIds(request.adds ?? [], base, isRowTracked(request, base));
   return [
     { commitInfo: info },
     ...(request.protocol ? [{ protocol: request.protocol }] : []),
     ...(metadata ? [{ metaData: metadata }] : []),
     ...(request.txns ?? []).map((txn) => ({ txn })),
-    ...(request.domains ?? []).map((domainMetadata) => ({ domainMetadata })),
+    ...[...(request.domains ?? []), ...numbered.domains].map((domainMetadata) => ({ domainMetadata })),
     ...(request.removes ?? []).map((remove) => ({ remove })),
-    ...(request.adds ?? []).map((add) => ({ add })),
+    ...numbered.adds.map((add) => ({ add })),
     ...(request.cdcs ?? []).map((cdc) => ({ cdc })),
   ];
 }
@@ -106,13 +121,25 @@ function checkFiles(
       seen.add(name);
     }
   }
+  const columns = partitionNames(metadata);
   for (const { path, partitionValues } of adds) {
     const names = Object.keys(partitionValues);
-    const isComplete = metadata.partitionColumns.every((column) => Object.hasOwn(partitionValues, column));
-    if (!isComplete || names.length !== metadata.partitionColumns.length)
+    const isComplete = columns.every((column) => Object.hasOwn(partitionValues, column));
+    if (!isComplete || names.length !== columns.length)
       throw new LabError(
         "INTERNAL",
-        `${path} has partition values for [${names}], the table for [${metadata.partitionColumns}]`,
+        `${path} has partition values for [${names}], the table for [${columns}]`,
       );
   }
+}
+
+/** As files name their partition columns: under column mapping by their physical names. */
+function partitionNames(metadata: Metadata): readonly string[] {
+  const { schemaString, partitionColumns } = metadata;
+  if (mappingMode(metadata) === "none") return partitionColumns;
+  const { fields } = parseSchema(schemaString);
+  return partitionColumns.map((column) => {
+    const physical = fields.find(({ name }) => name === column)?.metadata["delta.columnMapping.physicalName"];
+    return typeof physical === "string" ? physical : column;
+  });
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isLabError, LabError } from "../core/errors.ts";
 import { createTable } from "./create.ts";
+import { commitPath } from "./log-names.ts";
 import { openTable } from "./open.ts";
 import { memoryStore } from "./store/memory.ts";
 import type { Store } from "./store/store.ts";
@@ -167,6 +168,62 @@ test("an unclear reply with another's commit stored is a lost race, retried at t
   assert.equal(result.version, 2);
   assert.equal(result.attempts, 2);
   assert.equal(result.snapshot.numFiles, 2);
+});
+
+test("winners that a listing does not show yet are read by name", async () => {
+  const real = memoryStore();
+  await createTable(real, { schema }, signal);
+  const stale: Store = {
+    ...real,
+    async *list(prefix, given) {
+      for await (const object of real.list(prefix, given))
+        if (!/[1-9]\.json$/.test(object.path)) yield object;
+    },
+  };
+  const table = await openTable(stale, signal, quick);
+  for (const name of ["a", "b"]) await append(await openTable(real, signal), name);
+  const result = committed(await append(table, "c"));
+  assert.deepEqual([result.version, result.snapshot.numFiles], [3, 3]);
+});
+
+test("a commit that stands is told as such even where the store is away afterwards", async () => {
+  const real = memoryStore();
+  await createTable(real, { schema }, signal);
+  let outages = 0;
+  const store: Store = {
+    ...real,
+    async putIfAbsent(path, body, given) {
+      // Another commit behind ours makes the version one to load.
+      const reply = await real.putIfAbsent(path, body, given);
+      await append(await openTable(real, signal), "later");
+      await table.latest(signal);
+      outages = 3;
+      return reply;
+    },
+    async get(path, given) {
+      if (outages-- > 0) throw new LabError("STORE_UNREACHABLE", "down");
+      return real.get(path, given);
+    },
+  };
+  const table = await openTable(store, signal, quick);
+  assert.equal(committed(await append(table, "a")).version, 1);
+});
+
+test("what is not understood of a table's properties stays through a change of others", async () => {
+  const store = memoryStore();
+  const configuration = {
+    "delta.future": "x",
+    "my.own": "y",
+    "delta.logRetentionDuration": "interval 3 days",
+  };
+  const table = await createTable(store, { schema, configuration }, signal);
+  const { metadata } = await table.latest(signal);
+  const changed = { ...metadata.configuration, "delta.appendOnly": "true" };
+  await commit(table, { metadata: { ...metadata, configuration: changed } });
+  await table.checkpoint(await table.latest(signal), signal);
+  for (const version of [0, 1]) await store.delete(commitPath(version), signal);
+  const again = await (await openTable(store, signal)).latest(signal);
+  assert.deepEqual(again.metadata.configuration, changed);
 });
 
 test("a series of attempts that is begun again finds the commit it made before", async () => {

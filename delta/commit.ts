@@ -1,12 +1,11 @@
 /** The commit loop: put the next version; behind winners that do not contradict, try the one after. */
 
 import { randomUUID } from "node:crypto";
-import { LabError } from "../core/errors.ts";
 import { type RetryOptions, retry, sleep } from "../core/retry.ts";
 import type { Action } from "./actions.ts";
 import { checkRequest, commitActions } from "./commit-actions.ts";
 import { serializeCommit } from "./commit-file.ts";
-import { checkConflict, isolationOf } from "./conflict.ts";
+import { conflictsOf } from "./conflict.ts";
 import { isOurs, putCommit } from "./put-commit.ts";
 import type { Store } from "./store/store.ts";
 import type { CommitRequest, CommitResult, Snapshot } from "./table.ts";
@@ -17,7 +16,7 @@ export type CommitTarget = {
   /** The newest snapshot, at least of `version`. */
   refreshed(version: number, signal: AbortSignal): Promise<Snapshot>;
   actionsOf(version: number, signal: AbortSignal): Promise<Action[]>;
-  /** The snapshot of a version that was just committed with these actions; must not fail for want of the store. */
+  /** The snapshot of a version that was just committed with these actions. */
   committed(version: number, actions: readonly Action[], signal: AbortSignal): Promise<Snapshot>;
   outages: Omit<RetryOptions, "signal">;
   maxAttempts: number;
@@ -36,10 +35,11 @@ export async function commitTo(
   const outages = { ...target.outages, signal };
   const waitOut = <T>(work: () => Promise<T>) => retry(work, outages);
   const read = request.readSnapshot;
-  const context = {
-    root: store.root,
-    protocol: read.protocol,
-    isolation: isolationOf(request, read.metadata),
+  const { protocol, metadata } = read;
+  const conflictWith = conflictsOf(request, { root: store.root, protocol, metadata });
+  const committed = async (version: number, actions: readonly Action[], attempts: number) => {
+    const snapshot = await waitOut(() => target.committed(version, actions, signal));
+    return { kind: "committed", version, snapshot, attempts } as const;
   };
 
   let base = await waitOut(() => target.refreshed(read.version, signal));
@@ -47,11 +47,8 @@ export async function commitTo(
   for (let attempt = 1; attempt <= target.maxAttempts; attempt++) {
     for (let version = checked + 1; version <= base.version; version++) {
       const winner = await waitOut(() => target.actionsOf(version, signal));
-      if (isOurs(winner, txnId)) {
-        const snapshot = await target.committed(version, winner, signal);
-        return { kind: "committed", version, snapshot, attempts: attempt };
-      }
-      const conflict = checkConflict(request, winner, context);
+      if (isOurs(winner, txnId)) return committed(version, winner, attempt);
+      const conflict = conflictWith(winner);
       if (conflict) return { kind: "conflict", version, ...conflict };
     }
     checked = base.version;
@@ -60,15 +57,10 @@ export async function commitTo(
     const version = base.version + 1;
     const actions = commitActions(request, base, { nowMs: target.now(), txnId });
     const outcome = await putCommit(store, { version, body: serializeCommit(actions), txnId }, outages);
-    if (outcome.kind === "ours") {
-      const snapshot = await target.committed(version, actions, signal);
-      return { kind: "committed", version, snapshot, attempts: attempt };
-    }
+    if (outcome.kind === "ours") return committed(version, actions, attempt);
     // Spread the losers: all of them would try the same version at the same time again.
     await sleep(target.random() * Math.min(attempt, 20) * 5, signal);
     base = await waitOut(() => target.refreshed(version, signal));
-    if (base.version < version)
-      throw new LabError("CORRUPT_LOG", `version ${version} was won by another writer and is not in the log`);
   }
   const message = `${target.maxAttempts} attempts were lost to other writers`;
   return { kind: "conflict", version: base.version, reason: "attempts", message };

@@ -79,11 +79,17 @@ export async function openTable(
     const isBehind = (listing.checkpoints[0]?.version ?? -1) > (fresh.at(-1)?.version ?? tip.version);
     return isContiguous && !isBehind ? fresh : undefined;
   };
-  const refresh = async (waiting: AbortSignal) => {
+  /** A listing may lag behind; up to `atLeast`, which is known to be there, commits are asked for by name. */
+  const refresh = async (waiting: AbortSignal, atLeast = 0) => {
     // Listing a folder while others write may show a later file and not an earlier one: look twice before a reload.
     const fresh = (await freshCommits(waiting)) ?? (await freshCommits(waiting));
     if (!fresh) return reload(waiting);
     for await (const commit of readCommits(store, fresh, waiting)) advance(commit);
+    while (tip.version < atLeast) {
+      const version = tip.version + 1;
+      const actions = await table.commitActions(version, waiting);
+      advance({ version, actions, modifiedMs: await fileTime(store, version, now, waiting) });
+    }
     if (newest.version !== tip.version) keep(snapshotOf(tip, newest));
   };
 
@@ -128,7 +134,10 @@ export async function openTable(
           outages: options.outages ?? {},
           maxAttempts: options.maxAttempts ?? 200,
           actionsOf: (version) => table.commitActions(version, waiting),
-          refreshed: async (version) => (newest.version >= version ? newest : table.latest(waiting)),
+          refreshed: async (version) => {
+            if (newest.version < version) await exclusive(() => refresh(waiting, version), waiting);
+            return newest;
+          },
           committed: (version, actions) =>
             exclusive(async () => {
               if (tip.version === version - 1) {

@@ -52,7 +52,7 @@ test("reading is refused for what is not known, by name", () => {
   );
 });
 
-test("writing is refused for what is not known or not done, by name", () => {
+test("writing is refused for what is not known, by name", () => {
   const writer = (...writerFeatures: string[]): Protocol => ({
     minReaderVersion: 1,
     minWriterVersion: 7,
@@ -60,32 +60,13 @@ test("writing is refused for what is not known or not done, by name", () => {
   });
   checkWritable(
     writer("appendOnly", "checkConstraints", "generatedColumns", "domainMetadata", "inCommitTimestamp"),
-    metadata(),
   );
-  for (const name of ["rowTracking", "icebergCompatV2", "identityColumnsNew", "clustering"])
-    assert.throws(() => checkWritable(writer(name), metadata()), refuses(name));
+  checkWritable({ minReaderVersion: 2, minWriterVersion: 6 });
+  for (const name of ["icebergCompatV2", "identityColumnsNew", "materializePartitionColumns"])
+    assert.throws(() => checkWritable(writer(name)), refuses(name));
   assert.throws(
-    () => checkWritable({ minReaderVersion: 1, minWriterVersion: 8 }, metadata()),
+    () => checkWritable({ minReaderVersion: 1, minWriterVersion: 8 }),
     refuses("writer version 8"),
-  );
-});
-
-test("a feature that is only listed does not hinder; one that is in use does", () => {
-  const legacy = { minReaderVersion: 2, minWriterVersion: 6 };
-  checkWritable(legacy, metadata());
-  const withField = (key: string) => metadata({}, [{ ...schema.fields[0]!, metadata: { [key]: "x" } }]);
-  const uses: [Metadata, string][] = [
-    [metadata({ "delta.constraints.positive": "id > 0" }), "checkConstraints"],
-    [metadata({ "delta.columnMapping.mode": "name" }), "columnMapping"],
-    [withField("delta.invariants"), "invariants"],
-    [withField("delta.generationExpression"), "generatedColumns"],
-    [withField("delta.identity.start"), "identityColumns"],
-  ];
-  for (const [used, feature] of uses)
-    assert.throws(() => checkWritable(legacy, used), refuses(feature), feature);
-  checkWritable(
-    { minReaderVersion: 1, minWriterVersion: 2 },
-    metadata({ "delta.constraints.positive": "id > 0" }),
   );
 });
 
@@ -119,6 +100,25 @@ test("a new table asks for no more than it uses", () => {
     readerFeatures: ["timestampNtz"],
     writerFeatures: ["appendOnly", "invariants", "timestampNtz"],
   });
+});
+
+test("a new table lists each feature that a property asks for", () => {
+  const asked: [string, string, string][] = [
+    ["delta.enableChangeDataFeed", "true", "changeDataFeed"],
+    ["delta.constraints.positive", "id > 0", "checkConstraints"],
+    ["delta.checkpointPolicy", "v2", "v2Checkpoint"],
+    ["delta.enableDeletionVectors", "true", "deletionVectors"],
+    ["delta.enableTypeWidening", "true", "typeWidening"],
+  ];
+  for (const [property, value, feature] of asked) {
+    const protocol = protocolFor(metadata({ [property]: value }));
+    checkDemands(protocol, metadata({ [property]: value }));
+    checkWritable(protocol);
+    assert.deepEqual(protocol.writerFeatures, ["appendOnly", "invariants", feature]);
+    const isForReaders = !["changeDataFeed", "checkConstraints"].includes(feature);
+    assert.deepEqual(protocol.readerFeatures, isForReaders ? [feature] : undefined);
+    assert.equal(protocol.minReaderVersion, isForReaders ? 3 : 1);
+  }
 });
 
 test("metadata that uses what the protocol lacks is refused", () => {

@@ -3,7 +3,7 @@
 import { LabError } from "../core/errors.ts";
 import type { Metadata, Protocol } from "./actions.ts";
 import { parseSchema } from "./schema.ts";
-import type { DataType, StructField } from "./types.ts";
+import { placesOf } from "./schema-places.ts";
 
 /** Reader features that a snapshot may carry; what a scan needs of them is the scan's to do or refuse. */
 const READABLE = new Set([
@@ -16,11 +16,12 @@ const READABLE = new Set([
   "vacuumProtocolCheck",
 ]);
 
-/** Writer features that are honoured, or that ask for nothing while the table does not use them (`inUse` finds uses). */
+/** Writer features that are honoured, or of which what is asked of a commit is checked there (`writer-duties`). */
 const WRITABLE = new Set([
   "appendOnly",
   "changeDataFeed",
   "checkConstraints",
+  "clustering",
   "columnMapping",
   "deletionVectors",
   "domainMetadata",
@@ -28,8 +29,11 @@ const WRITABLE = new Set([
   "identityColumns",
   "inCommitTimestamp",
   "invariants",
+  "rowTracking",
   "allowColumnDefaults",
   "timestampNtz",
+  "typeWidening",
+  "typeWidening-preview",
   "v2Checkpoint",
   "vacuumProtocolCheck",
 ]);
@@ -54,16 +58,13 @@ export function checkReadable(protocol: Protocol): void {
   for (const feature of readerFeatures ?? []) if (!READABLE.has(feature)) throw unsupported(feature, "read");
 }
 
-/** UNSUPPORTED_FEATURE, naming it, where a commit from here could break the table. Includes the read gate. */
-export function checkWritable(protocol: Protocol, metadata: Metadata): void {
+/** UNSUPPORTED_FEATURE, naming it, where a commit from here could break the table, whatever it is. Includes the read gate. */
+export function checkWritable(protocol: Protocol): void {
   checkReadable(protocol);
   if (protocol.minWriterVersion > 7)
     throw unsupported(`writer version ${protocol.minWriterVersion}`, "written");
-  const features = writerFeaturesOf(protocol);
-  for (const feature of features) if (!WRITABLE.has(feature)) throw unsupported(feature, "written");
-  for (const [feature, where] of inUse(metadata)) {
-    if (features.has(feature)) throw unsupported(`${feature} (${where})`, "written");
-  }
+  for (const feature of writerFeaturesOf(protocol))
+    if (!WRITABLE.has(feature)) throw unsupported(feature, "written");
 }
 
 /** UNSUPPORTED_FEATURE where new metadata uses what the protocol does not list. */
@@ -107,29 +108,6 @@ export function protocolFor(metadata: Metadata): Protocol {
   };
 }
 
-/** Features whose use asks more of a writer than is done here, with the place of the use. */
-function inUse(metadata: Metadata): [feature: string, where: string][] {
-  const uses: [string, string][] = [];
-  const mode = metadata.configuration["delta.columnMapping.mode"];
-  if (mode !== undefined && mode !== "none")
-    uses.push(["columnMapping", `delta.columnMapping.mode = ${mode}`]);
-  for (const key of Object.keys(metadata.configuration)) {
-    if (key.startsWith("delta.constraints.")) uses.push(["checkConstraints", key]);
-  }
-  for (const [path, field] of fieldsOf(parseSchema(metadata.schemaString))) {
-    for (const [key, feature] of FIELD_USES)
-      if (key in field.metadata) uses.push([feature, `column ${path}`]);
-  }
-  return uses;
-}
-
-const FIELD_USES: readonly (readonly [key: string, feature: string])[] = [
-  ["delta.invariants", "invariants"],
-  ["delta.generationExpression", "generatedColumns"],
-  ["delta.identity.start", "identityColumns"],
-  ["CURRENT_DEFAULT", "allowColumnDefaults"],
-];
-
 const PROPERTY_FEATURES: readonly (readonly [property: string, value: string, feature: string])[] = [
   ["delta.appendOnly", "true", "appendOnly"],
   ["delta.enableChangeDataFeed", "true", "changeDataFeed"],
@@ -151,36 +129,15 @@ function demanded(metadata: Metadata): Map<string, string> {
   for (const key of Object.keys(metadata.configuration)) {
     if (key.startsWith("delta.constraints.")) wanted.set("checkConstraints", key);
   }
-  for (const [path, field] of fieldsOf(parseSchema(metadata.schemaString))) {
-    if (field.type === "timestamp_ntz") wanted.set("timestampNtz", `column ${path}`);
-    if (field.type === "variant") wanted.set("variantType", `column ${path}`);
+  for (const { path, type } of placesOf(parseSchema(metadata.schemaString))) {
+    if (type === "timestamp_ntz") wanted.set("timestampNtz", `column ${path.join(".")}`);
+    if (type === "variant") wanted.set("variantType", `column ${path.join(".")}`);
   }
   return wanted;
 }
 
-/** Every field at any depth, with its path; elements of arrays and maps count as fields without metadata. */
-function* fieldsOf(
-  type: DataType,
-  path = "",
-): Generator<[path: string, field: Pick<StructField, "type" | "metadata">]> {
-  if (typeof type === "string") return;
-  const children: [string, Pick<StructField, "type" | "metadata">][] =
-    type.type === "struct"
-      ? type.fields.map((field) => [field.name, field])
-      : type.type === "array"
-        ? [["element", { type: type.elementType, metadata: {} }]]
-        : [
-            ["key", { type: type.keyType, metadata: {} }],
-            ["value", { type: type.valueType, metadata: {} }],
-          ];
-  for (const [name, field] of children) {
-    const here = path === "" ? name : `${path}.${name}`;
-    yield [here, field];
-    yield* fieldsOf(field.type, here);
-  }
-}
-
-function unsupported(feature: string, verb: "read" | "written"): LabError {
+/** The refusal that names a feature, or a use of it. */
+export function unsupported(feature: string, verb: "read" | "written"): LabError {
   return new LabError(
     "UNSUPPORTED_FEATURE",
     `the table needs ${feature} to be ${verb}, which is not supported`,

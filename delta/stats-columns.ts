@@ -9,6 +9,8 @@ export type StatsTable = {
   schema: StructType;
   partitionColumns: readonly string[];
   configuration: Readonly<Record<string, string>>;
+  /** Paths of columns that are to have statistics whatever the limit: those a table is clustered by (`clusteringColumns`). */
+  clusteringColumns?: readonly (readonly string[])[];
 };
 
 export type LeafColumn = { path: readonly string[]; type: DataType };
@@ -35,6 +37,7 @@ export function indexedColumns(table: StatsTable): LeafColumn[] {
   return leaves.filter((leaf, at) => {
     if (leaf.path[0] === "_kafka" && leaf.path.length === 2 && KAFKA_LEAVES.includes(leaf.path[1]!))
       return true;
+    if (table.clusteringColumns?.some((column) => covers(column, leaf.path))) return true;
     return names ? names.some((name) => covers(name, leaf.path)) : limit < 0 || at < limit;
   });
 }

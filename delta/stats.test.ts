@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { type ColumnStats, statsJson } from "./stats.ts";
-import { indexedColumns } from "./stats-columns.ts";
+import { indexedColumns, type StatsTable } from "./stats-columns.ts";
 import { largestText, smallestText } from "./stats-text.ts";
 import { parseDate } from "./time-text.ts";
 import type { DataType, StructField, StructType } from "./types.ts";
@@ -20,7 +20,7 @@ const table = (
 });
 const one = (type: DataType, column: Omit<ColumnStats, "path">) =>
   statsJson({ numRecords: 3, columns: [{ path: ["c"], ...column }] }, table(struct(field("c", type))));
-const names = (given: ReturnType<typeof table>) => indexedColumns(given).map(({ path }) => path.join("."));
+const names = (given: StatsTable) => indexedColumns(given).map(({ path }) => path.join("."));
 
 test("bounds are written in the protocol's form", () => {
   const cases: [DataType, ColumnStats["min"], string][] = [
@@ -207,6 +207,15 @@ test("named columns win over the count; a struct stands for its leaves", () => {
 });
 
 const compare = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
+
+test("columns that a table is clustered by are indexed whatever the count", () => {
+  const none = table(wide, { "delta.dataSkippingNumIndexedCols": "0" });
+  const given = { ...none, clusteringColumns: [["s", "x"]] };
+  assert.deepEqual(
+    names(given).filter((name) => !name.startsWith("_kafka")),
+    ["s.x"],
+  );
+});
 
 test("cut text bounds stay bounds in the order of UTF-8", () => {
   const character = fc.oneof(

@@ -13,6 +13,7 @@ import type {
 } from "./actions.ts";
 import type { Store } from "./store/store.ts";
 import type { StructType } from "./types.ts";
+import type { Duty } from "./writer-duties.ts";
 
 /** One version of a table: immutable, whatever others commit. */
 export type Snapshot = {
@@ -38,6 +39,15 @@ export type Snapshot = {
   domains(): ReadonlyMap<string, DomainMetadata>;
 };
 
+/**
+ * What a commit is made of, and what it rests on. What to pass as `reads`:
+ * - append, blind: nothing, which is the default. It contradicts no other change of data.
+ * - delete, update, merge: `partitions` that the condition may touch, and as `files` all files that were looked into (those of the
+ *   partitions that statistics did not rule out), rewritten or not.
+ * - overwrite: "table"; by predicate or of some partitions: `partitions`.
+ * - compaction and clustering: `files` that are rewritten, with dataChange false in each add and remove.
+ * - restore, and whatever depends on the absence of something: "table".
+ */
 export type CommitRequest = {
   /** The snapshot the change was decided on. */
   readSnapshot: Snapshot;
@@ -52,13 +62,29 @@ export type CommitRequest = {
   metadata?: Metadata;
   protocol?: Protocol;
   domains?: readonly DomainMetadata[];
-  /** What was read to decide: decides conflicts. Default "nothing" (a blind append). */
-  reads?: "nothing" | "table" | { partitions: (values: PartitionValues) => boolean };
+  reads?: Reads;
+  /** Transactions that were looked at to decide and are not moved: a winner that moves one conflicts. */
+  readTxns?: readonly string[];
+  /**
+   * What the caller has seen to for what it adds (`dutiesOf` says what a table asks). `UNCHANGED_ROWS` and `UNCHANGED_FILES` are for rows and
+   * files that come from the table itself. UNSUPPORTED_FEATURE where the table asks for more than is promised.
+   */
+  enforced?: ReadonlySet<Duty>;
   /** Further fields of commitInfo, such as `lab`. */
   info?: Record<string, unknown>;
   /** Fresh for each series of attempts; default: a random UUID. Settles lost replies. */
   txnId?: string;
 };
+
+/**
+ * What was read to decide. `partitions`: rows were looked for wherever it says true, so that rows added there by others contradict.
+ * `files`: paths, as in the log, of the files that were looked into, so that their removal contradicts; without it, the removal
+ * of any file of those partitions does.
+ */
+export type Reads =
+  | "nothing"
+  | "table"
+  | { partitions?: (values: PartitionValues) => boolean; files?: ReadonlySet<string> };
 
 /** Losing a race is a value: what stands in the way, and in which version. */
 export type CommitResult =
