@@ -48,7 +48,7 @@ export async function commitChange(
     for (let decisions = 1; decisions <= MOST_DECISIONS; decisions++) {
       const readSnapshot = await table.latest(signal);
       checkChangeable(readSnapshot);
-      const change = await decided(bench, readSnapshot, decide, signal);
+      const change = await bench.attempt(() => decide(bench, readSnapshot), signal);
       if (change === null) return { ...NO_ROWS, version: null, filesAdded: 0, filesRemoved: 0, decisions };
       const { request, counts } = change;
       const operationMetrics = metricsOf(change);
@@ -78,26 +78,11 @@ export async function commitChange(
 
 /** Said before any file is written: UNSUPPORTED_FEATURE, APPEND_ONLY. */
 function checkChangeable({ protocol, metadata }: Snapshot): void {
-  checkWritable(protocol, metadata);
+  checkWritable(protocol);
   if (isActive(protocol, metadata, "delta.appendOnly", "appendOnly"))
     throw new LabError("APPEND_ONLY", "the table has delta.appendOnly = true: rows cannot be changed", {
       hint: "set delta.appendOnly to false first, if that is meant",
     });
-}
-
-async function decided(
-  bench: Workbench,
-  snapshot: Snapshot,
-  decide: (bench: Workbench, snapshot: Snapshot) => Promise<Change | null>,
-  signal: AbortSignal,
-): Promise<Change | null> {
-  try {
-    return await decide(bench, snapshot);
-  } catch (error) {
-    // A signal that has aborted must not keep the half of a change that is not in the log.
-    await bench.discard(signal.aborted ? new AbortController().signal : signal);
-    throw error;
-  }
 }
 
 /** The counts as engines write them into `operationMetrics`, for `history`. */

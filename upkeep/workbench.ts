@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Add, Cdc } from "../delta/actions.ts";
 import { dataFilePath } from "../delta/partition-path.ts";
-import { encodePath } from "../delta/path.ts";
+import { decodePath, encodePath } from "../delta/path.ts";
 import type { Snapshot, Table } from "../delta/table.ts";
 import type { StructType } from "../delta/types.ts";
 import { locateFiles } from "../engine/data-files.ts";
@@ -41,9 +41,11 @@ export type Workbench = {
   ): Promise<Add[]>;
   /** The same for rows of the change data feed: the table's columns and `_change_type`. */
   writeChanges(snapshot: Snapshot, rows: string, signal: AbortSignal): Promise<Cdc[]>;
-  /** Removes the files stored since the last `settle`, best effort: no version names them. */
-  discard(signal: AbortSignal): Promise<void>;
-  /** What was stored belongs to a version now. */
+  /** Runs `work`; where it fails, the files stored since the last `settle` are removed: no version names them. */
+  attempt<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
+  /** Removes stored files that no version names, best effort: those of `adds`, or all since the last `settle`. */
+  discard(signal: AbortSignal, adds?: readonly Add[]): Promise<void>;
+  /** What was stored belongs to a version now, or may. */
   settle(): void;
   close(): Promise<void>;
 };
@@ -70,7 +72,7 @@ export async function openWorkbench(table: Table, options: WorkbenchOptions): Pr
   });
   const scanned = new Map<string, DataFiles>();
   let cache: FileCache | undefined;
-  let stored: string[] = [];
+  const stored = new Set<string>();
 
   async function put(
     snapshot: Snapshot,
@@ -96,13 +98,20 @@ export async function openWorkbench(table: Table, options: WorkbenchOptions): Pr
       // Without partition columns there is a file for no rows, too.
       if (one.rows > 0) {
         const path = `${under}${dataFilePath(partitionColumns, one.partitionValues)}`;
-        stored.push(path);
+        stored.add(path);
         await store.put(path, { file: one.file }, signal);
         kept.push({ ...one, path: encodePath(path) });
       }
       await rm(one.file, { force: true });
     }
     return kept;
+  }
+
+  async function discard(signal: AbortSignal, adds?: readonly Add[]): Promise<void> {
+    for (const path of adds?.map((add) => decodePath(add.path)) ?? [...stored]) {
+      await store.delete(path, signal).catch(() => undefined);
+      stored.delete(path);
+    }
   }
 
   return {
@@ -138,13 +147,17 @@ export async function openWorkbench(table: Table, options: WorkbenchOptions): Pr
         dataChange: false,
       }));
     },
-    async discard(signal) {
-      for (const path of stored) await store.delete(path, signal).catch(() => undefined);
-      stored = [];
+    async attempt(work, signal) {
+      try {
+        return await work();
+      } catch (error) {
+        // Half of a change must not stay because somebody does not want to wait for the other half.
+        await discard(signal.aborted ? new AbortController().signal : signal);
+        throw error;
+      }
     },
-    settle() {
-      stored = [];
-    },
+    discard,
+    settle: () => stored.clear(),
     async close() {
       engine.close();
       for (const data of scanned.values()) await data.close();
