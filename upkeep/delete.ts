@@ -3,6 +3,7 @@
 import { rowsOf } from "../delta/history.ts";
 import type { Snapshot, Table } from "../delta/table.ts";
 import { tombstoneOf } from "../delta/tombstone.ts";
+import { UNCHANGED_ROWS } from "../delta/writer-duties.ts";
 import { type Change, type ChangeResult, commitChange, NO_ROWS } from "./change.ts";
 import { checkCondition } from "./condition.ts";
 import { hitsOf, matchesOf } from "./matches.ts";
@@ -56,6 +57,7 @@ async function deleteWhere(
       operation: "DELETE",
       operationParameters: { predicate: JSON.stringify([where]) },
       ...files,
+      enforced: UNCHANGED_ROWS,
       reads: condition.reads,
     },
     counts: { ...NO_ROWS, deleted: hitsOf(matches), copied },
