@@ -2,6 +2,7 @@
 
 import type { Add, DeletionVector, Remove } from "../delta/actions.ts";
 import { vectorPath } from "../delta/deletion-vector.ts";
+import { LOG_FOLDER } from "../delta/log-names.ts";
 import { partitionDirectory } from "../delta/partition-path.ts";
 import { canonicalPath, isAbsolutePath } from "../delta/path.ts";
 import type { Store, StoredObject } from "../delta/store/store.ts";
@@ -22,13 +23,16 @@ export async function* dataObjects(
   signal: AbortSignal,
 ): AsyncGenerator<StoredObject> {
   const isData = dataNames(table);
-  // The log may hold more objects than the table: it is jumped over, not listed.
+  for await (const object of objectsBesideLog(store, signal)) if (isData(object.path)) yield object;
+}
+
+/** All objects but those of the log, which may be more than the table has: it is jumped over, not listed. */
+export async function* objectsBesideLog(store: Store, signal: AbortSignal): AsyncGenerator<StoredObject> {
   for await (const object of store.list("", { signal })) {
-    if (object.path.startsWith("_delta_log/")) break;
-    if (isData(object.path)) yield object;
+    if (object.path.startsWith(LOG_FOLDER)) break;
+    yield object;
   }
-  for await (const object of store.list("", { startAfter: `_delta_log/${LAST_CHARACTER}`, signal }))
-    if (isData(object.path)) yield object;
+  yield* store.list("", { startAfter: `${LOG_FOLDER}${LAST_CHARACTER}`, signal });
 }
 
 function dataNames(
