@@ -99,6 +99,29 @@ for (const [what, line] of [
     '{"add":{"path":"p","partitionValues":{"a":1},"size":1,"modificationTime":2}}',
   ],
   ["a fractional transaction version", '{"txn":{"appId":"a","version":1.5}}'],
+  ["a negative size", '{"add":{"path":"p","partitionValues":{},"size":-1,"modificationTime":2}}'],
+  [
+    "a size beyond all numbers",
+    '{"add":{"path":"p","partitionValues":{},"size":1e400,"modificationTime":2}}',
+  ],
+  [
+    "a time beyond all numbers",
+    '{"add":{"path":"p","partitionValues":{},"size":1,"modificationTime":1e400}}',
+  ],
+  [
+    "tags that are no object",
+    '{"add":{"path":"p","partitionValues":{},"size":1,"modificationTime":2,"tags":3}}',
+  ],
+  [
+    "features that are one text",
+    '{"protocol":{"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":"x"}}',
+  ],
+  ["partition columns that are one text", '{"metaData":{"id":"i","partitionColumns":"p"}}'],
+  ["a configuration that is a list", '{"metaData":{"id":"i","configuration":["a"]}}'],
+  [
+    "a vector of a negative length",
+    '{"remove":{"path":"p","deletionVector":{"storageType":"u","pathOrInlineDv":"x","sizeInBytes":-9,"cardinality":1}}}',
+  ],
 ] as const) {
   test(`${what} is CORRUPT_LOG, naming file and line`, () => {
     assert.throws(
@@ -107,3 +130,12 @@ for (const [what, line] of [
     );
   });
 }
+
+test("bytes that are not UTF-8 are CORRUPT_LOG, not other characters", () => {
+  const bytes = Buffer.from('{"add":{"path":"p","partitionValues":{"a":"?"},"size":1,"modificationTime":2}}');
+  bytes[bytes.indexOf("?")] = 0xff;
+  assert.throws(
+    () => parseCommit(bytes, "c.json"),
+    (error) => isLabError(error, "CORRUPT_LOG"),
+  );
+});

@@ -1,5 +1,6 @@
 /** Commit files: one action a line, between bytes and typed actions (PROTOCOL.md, "Delta Log Entries"). */
 
+import { isUtf8 } from "node:buffer";
 import { LabError } from "../core/errors.ts";
 import type { Action, DeletionVector } from "./actions.ts";
 import { parseJson, stringifyJson } from "./json.ts";
@@ -15,6 +16,8 @@ export function serializeCommit(actions: readonly Action[]): Uint8Array {
 
 /** The actions of a commit file. Unknown actions and fields are left out. CORRUPT_LOG names `path` and the line. */
 export function parseCommit(bytes: Uint8Array, path: string): Action[] {
+  // Other bytes would become replacement characters, in partition values too.
+  if (!isUtf8(bytes)) throw damaged(path, 0, new TypeError("it is not UTF-8"));
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
   const actions: Action[] = [];
   let line = 0;
@@ -25,14 +28,19 @@ export function parseCommit(bytes: Uint8Array, path: string): Action[] {
       const action = toAction(parseJson(source));
       if (action) actions.push(action);
     } catch (cause) {
-      throw new LabError("CORRUPT_LOG", `${path}, line ${line}: ${(cause as Error).message}`, {
-        hint: "the commit file is damaged; restore it from a copy, or read an older version",
-        details: { path, line },
-        cause,
-      });
+      throw damaged(path, line, cause as Error);
     }
   }
   return actions;
+}
+
+function damaged(path: string, line: number, cause: Error): LabError {
+  const place = line === 0 ? path : `${path}, line ${line}`;
+  return new LabError("CORRUPT_LOG", `${place}: ${cause.message}`, {
+    hint: "the file is damaged: restore it from a copy, or read an older version",
+    details: { path, line },
+    cause,
+  });
 }
 
 /** A parsed line as an action; undefined for actions that a reader ignores. Throws where a known action is malformed. */
@@ -55,11 +63,11 @@ const READERS = {
     add: {
       path: text(from, "path"),
       partitionValues: stringMap(from, "partitionValues"),
-      size: number(from, "size"),
+      size: bytesOf(from.size, "size"),
       modificationTime: number(from, "modificationTime"),
       dataChange: from.dataChange !== false,
       ...optional("stats", from.stats, textOf),
-      ...optional("tags", from.tags, (tags) => tags as Record<string, string>),
+      ...optional("tags", from.tags, (tags) => object(tags, "tags") as Record<string, string>),
       ...fileExtras(from),
       ...optional("clusteringProvider", from.clusteringProvider, textOf),
     },
@@ -68,10 +76,10 @@ const READERS = {
     remove: {
       path: text(from, "path"),
       dataChange: from.dataChange !== false,
-      ...optional("deletionTimestamp", from.deletionTimestamp, Number),
+      ...optional("deletionTimestamp", from.deletionTimestamp, () => number(from, "deletionTimestamp")),
       ...optional("extendedFileMetadata", from.extendedFileMetadata, Boolean),
       ...optional("partitionValues", from.partitionValues, () => stringMap(from, "partitionValues")),
-      ...optional("size", from.size, Number),
+      ...optional("size", from.size, (size) => bytesOf(size, "size")),
       ...fileExtras(from),
     },
   }),
@@ -79,24 +87,24 @@ const READERS = {
     cdc: {
       path: text(from, "path"),
       partitionValues: stringMap(from, "partitionValues"),
-      size: number(from, "size"),
+      size: bytesOf(from.size, "size"),
       dataChange: false,
-      ...optional("tags", from.tags, (tags) => tags as Record<string, string>),
+      ...optional("tags", from.tags, (tags) => object(tags, "tags") as Record<string, string>),
     },
   }),
   txn: (from: Fields): Action => ({
     txn: {
       appId: text(from, "appId"),
       version: long(from.version, "version"),
-      ...optional("lastUpdated", from.lastUpdated, Number),
+      ...optional("lastUpdated", from.lastUpdated, () => number(from, "lastUpdated")),
     },
   }),
   protocol: (from: Fields): Action => ({
     protocol: {
       minReaderVersion: number(from, "minReaderVersion"),
       minWriterVersion: number(from, "minWriterVersion"),
-      ...optional("readerFeatures", from.readerFeatures, (list) => [...(list as string[])]),
-      ...optional("writerFeatures", from.writerFeatures, (list) => [...(list as string[])]),
+      ...optional("readerFeatures", from.readerFeatures, (list) => texts(list, "readerFeatures")),
+      ...optional("writerFeatures", from.writerFeatures, (list) => texts(list, "writerFeatures")),
     },
   }),
   metaData: (from: Fields): Action => {
@@ -108,12 +116,12 @@ const READERS = {
         ...optional("description", from.description, textOf),
         format: {
           provider: typeof format.provider === "string" ? format.provider : "parquet",
-          options: (format.options ?? {}) as Record<string, string>,
+          options: object(format.options ?? {}, "options") as Record<string, string>,
         },
         schemaString: typeof from.schemaString === "string" ? from.schemaString : NO_COLUMNS,
-        partitionColumns: [...((from.partitionColumns ?? []) as string[])],
-        configuration: { ...((from.configuration ?? {}) as Record<string, string>) },
-        ...optional("createdTime", from.createdTime, Number),
+        partitionColumns: texts(from.partitionColumns ?? [], "partitionColumns"),
+        configuration: { ...(object(from.configuration ?? {}, "configuration") as Record<string, string>) },
+        ...optional("createdTime", from.createdTime, () => number(from, "createdTime")),
       },
     };
   },
@@ -146,8 +154,8 @@ function deletionVector(value: unknown): DeletionVector {
   return {
     storageType: text(from, "storageType") as DeletionVector["storageType"],
     pathOrInlineDv: text(from, "pathOrInlineDv"),
-    ...optional("offset", from.offset, Number),
-    sizeInBytes: number(from, "sizeInBytes"),
+    ...optional("offset", from.offset, (offset) => bytesOf(offset, "offset")),
+    sizeInBytes: bytesOf(from.sizeInBytes, "sizeInBytes"),
     cardinality: long(from.cardinality, "cardinality"),
   };
 }
@@ -163,10 +171,24 @@ function text(from: Fields, key: string): string {
   throw new TypeError(`"${key}" is not a string`);
 }
 
+function texts(value: unknown, key: string): string[] {
+  if (Array.isArray(value) && value.every((item) => typeof item === "string")) return [...value];
+  throw new TypeError(`"${key}" is not a list of strings`);
+}
+
 function number(from: Fields, key: string): number {
   const value = from[key];
-  if (typeof value === "number" || typeof value === "bigint") return Number(value);
+  const plain = typeof value === "bigint" ? Number(value) : value;
+  // JSON.parse makes an infinity of 1e400.
+  if (typeof plain === "number" && Number.isFinite(plain)) return plain;
   throw new TypeError(`"${key}" is not a number`);
+}
+
+function bytesOf(value: unknown, key: string): number {
+  // Checkpoints give bigint for every long.
+  const plain = typeof value === "bigint" ? Number(value) : value;
+  if (typeof plain === "number" && Number.isSafeInteger(plain) && plain >= 0) return plain;
+  throw new TypeError(`"${key}" is not a number of bytes`);
 }
 
 function long(value: unknown, key: string): bigint {

@@ -1,14 +1,25 @@
 /** JSON that keeps whole numbers beyond 2^53: they come as bigint, and bigints are written as plain digits. */
 
-import { parse as parseLossless, stringify as stringifyLossless } from "lossless-json";
+import { randomUUID } from "node:crypto";
+import { stringify as stringifyLossless } from "lossless-json";
 
 /** Sixteen digits in a row where a value may stand: only then can JSON.parse lose some. */
 const LONG_DIGITS = /[:[,]\s*-?\d{16}/;
+/** Texts, which are left alone, and numbers. Once begun a text always matches, so that damaged ones cost no second look. */
+const TOKEN = /"(?:[^"\\]|\\[\s\S]?)*"?|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const WHOLE = /^-?\d+$/;
+/** What stands for a long number until the text is parsed; nobody can know it beforehand, so no text of the log begins with it. */
+const MARK = `long ${randomUUID()} `;
 
 /** Whole numbers are number where that is exact and bigint elsewhere; fractions are number. Throws SyntaxError. */
 export function parseJson(text: string): unknown {
-  return LONG_DIGITS.test(text) ? parseLossless(text, undefined, { parseNumber }) : JSON.parse(text);
+  if (!LONG_DIGITS.test(text)) return JSON.parse(text);
+  const marked = text.replace(TOKEN, (token) =>
+    WHOLE.test(token) && !Number.isSafeInteger(Number(token)) ? `"${MARK}${token}"` : token,
+  );
+  return JSON.parse(marked, (_, value: unknown) =>
+    typeof value === "string" && value.startsWith(MARK) ? BigInt(value.slice(MARK.length)) : value,
+  );
 }
 
 /** As JSON.stringify, with bigints as digits. */
@@ -20,9 +31,4 @@ export function stringifyJson(value: unknown): string {
     if (!(error instanceof TypeError)) throw error;
     return stringifyLossless(value) ?? "null";
   }
-}
-
-function parseNumber(digits: string): number | bigint {
-  const number = Number(digits);
-  return WHOLE.test(digits) && !Number.isSafeInteger(number) ? BigInt(digits) : number;
 }

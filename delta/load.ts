@@ -7,6 +7,8 @@ import { parseCommit } from "./commit-file.ts";
 import { readHint } from "./last-checkpoint.ts";
 import {
   type CheckpointFiles,
+  type CommitFile,
+  firstMissing,
   type LogListing,
   listLog,
   newestVersion,
@@ -14,8 +16,9 @@ import {
   segmentsTo,
 } from "./log-list.ts";
 import { commitPath, SIDECAR_FOLDER } from "./log-names.ts";
-import { applyCommit, commitTime, emptyState, type LogState } from "./log-state.ts";
-import type { Store, StoredObject } from "./store/store.ts";
+import { applyCommit, type Commit, commitTime, emptyState, type LogState } from "./log-state.ts";
+import { decodePath } from "./path.ts";
+import type { Store } from "./store/store.ts";
 
 /** Commits fetched at once while replaying. */
 const FETCH_AHEAD = 8;
@@ -87,17 +90,14 @@ function unreachable(store: Store, listing: LogListing, target: number | undefin
       hint: `the oldest version that can be read is ${oldest}`,
       details: { version: target, oldest },
     });
-  return new LabError("CORRUPT_LOG", `commits are missing from the log of ${store.root}`, {
-    hint: "neither a checkpoint nor version 0 leads to the version without a gap",
-    details: { root: store.root, missing: firstGap(listing) },
+  const path = commitPath(firstMissing(listing, target) ?? 0);
+  const [part] = listing.missingParts;
+  return new LabError("CORRUPT_LOG", `${path} is missing from the log of ${store.root}, or empty`, {
+    hint: part
+      ? `restore it from a copy, or the part ${part} of a checkpoint, which is missing too`
+      : "restore the file from a copy; no checkpoint and no compaction stands in for it",
+    details: { root: store.root, path, ...(part ? { part } : {}) },
   });
-}
-
-function firstGap(listing: LogListing): number {
-  const versions = new Set(listing.commits.map((commit) => commit.version));
-  let version = 0;
-  while (versions.has(version)) version++;
-  return version;
 }
 
 /** Replays the first of the ways whose checkpoint can be read. */
@@ -148,12 +148,16 @@ export async function fromCheckpoint(
   const actions: Action[] = [];
   let [numFiles, sizeBytes] = [0, 0];
   const pending = checkpoint.files.map((file) => file.path);
+  const main = new Set(pending);
   for (let path = pending.shift(); path !== undefined; path = pending.shift()) {
     for await (const rows of readCheckpoint(await store.get(path, signal), path)) {
       signal.throwIfAborted();
       for (const row of rows) {
-        if ("sidecar" in row) pending.push(`${SIDECAR_FOLDER}${row.sidecar.split("/").at(-1)}`);
-        else if ("add" in row || "remove" in row) {
+        if ("sidecar" in row) {
+          // A sidecar that names sidecars could lead in a circle.
+          if (!main.has(path)) throw wrongCheckpoint(path, "a sidecar must not name others");
+          pending.push(sidecarPath(row.sidecar));
+        } else if ("add" in row || "remove" in row) {
           const change =
             "add" in row ? empty.rows.add(version, row.add) : empty.rows.remove(version, row.remove);
           numFiles += change.files;
@@ -167,6 +171,15 @@ export async function fromCheckpoint(
   const needsTime = segment.commits.length === 0 && segment.checkpointCommit !== undefined;
   const timestampMs = needsTime ? await commitFileTime(store, state, signal) : state.timestampMs;
   return { ...state, numFiles, sizeBytes, timestampMs };
+}
+
+/** Wherever the URI of a sidecar points, the protocol keeps it in the log's own folder: a copied table still finds it. */
+function sidecarPath(uri: string): string {
+  return `${SIDECAR_FOLDER}${decodePath(uri.slice(uri.lastIndexOf("/") + 1))}`;
+}
+
+function wrongCheckpoint(path: string, why: string): LabError {
+  return new LabError("CORRUPT_LOG", `checkpoint ${path} is wrong: ${why}`, { details: { path } });
 }
 
 /** The time of the commit that a checkpoint stands for: its file is read where in-commit timestamps ask for it. */
@@ -189,12 +202,12 @@ async function commitFileTime(store: Store, state: LogState, signal: AbortSignal
 /** Reads commit files in order, some ahead of the one that is asked for. */
 export async function* readCommits(
   store: Store,
-  commits: readonly { version: number; object: StoredObject }[],
+  commits: readonly CommitFile[],
   signal: AbortSignal,
-): AsyncGenerator<{ version: number; actions: Action[]; modifiedMs: number }> {
+): AsyncGenerator<Commit & { actions: Action[] }> {
   const ahead: Promise<Action[]>[] = [];
   let next = 0;
-  for (const { version, object } of commits) {
+  for (const { version, object, isCompaction = false } of commits) {
     while (next < commits.length && ahead.length < FETCH_AHEAD) {
       const { path } = commits[next++]!.object;
       const read = store.get(path, signal).then((bytes) => parseCommit(bytes, path));
@@ -202,6 +215,7 @@ export async function* readCommits(
       read.catch(() => {});
       ahead.push(read);
     }
-    yield { version, actions: await ahead.shift()!, modifiedMs: Math.floor(object.modifiedMs) };
+    const actions = await ahead.shift()!;
+    yield { version, actions, modifiedMs: Math.floor(object.modifiedMs), isCompaction };
   }
 }

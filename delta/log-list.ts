@@ -1,17 +1,24 @@
 /** What stands in `_delta_log/`, and which of it makes up a version. */
 
 import { LabError } from "../core/errors.ts";
-import { beforeVersion, parseLogName, VERSIONED_PREFIX } from "./log-names.ts";
+import { beforeVersion, parseLogName, partPath, VERSIONED_PREFIX } from "./log-names.ts";
 import type { Store, StoredObject } from "./store/store.ts";
 
 /** A complete checkpoint; `files` are its parts in order. */
 export type CheckpointFiles = { version: number; kind: "classic" | "multi" | "v2"; files: StoredObject[] };
 
+/** `isCompaction`: the file stands for several commits, of which `version` is the last. */
+export type CommitFile = { version: number; object: StoredObject; isCompaction?: true };
+
 export type LogListing = {
   /** Ascending by version. */
   commits: { version: number; object: StoredObject }[];
+  /** Each stands for the commits from `from` to `version`; only read where one of those is missing. */
+  compactions: { from: number; version: number; object: StoredObject }[];
   /** Best first: newest, and at one version V2 before classic before multi-part. */
   checkpoints: CheckpointFiles[];
+  /** Paths that a checkpoint in parts lacks. */
+  missingParts: string[];
 };
 
 /** The log's files of `fromVersion` and later. */
@@ -22,15 +29,18 @@ export async function listLog(store: Store, fromVersion: number, signal: AbortSi
   return arrange(objects);
 }
 
-/** Sorts a listing into commits and complete checkpoints; the rest is ignored. */
+/** Sorts a listing into commits, compactions and complete checkpoints; the rest is ignored. CORRUPT_LOG for a version beyond 2^53. */
 export function arrange(objects: readonly StoredObject[]): LogListing {
   const commits: LogListing["commits"] = [];
+  const compactions: LogListing["compactions"] = [];
   const checkpoints: CheckpointFiles[] = [];
   const parts = new Map<string, { version: number; files: (StoredObject | undefined)[] }>();
   for (const object of objects) {
     const name = parseLogName(object.path);
     if (!name || object.size === 0) continue;
+    if (!Number.isSafeInteger(name.version)) throw impossible(object.path);
     if (name.kind === "commit") commits.push({ version: name.version, object });
+    else if (name.kind === "compaction") compactions.push({ from: name.from, version: name.version, object });
     else if (name.kind !== "multi")
       checkpoints.push({ version: name.version, kind: name.kind, files: [object] });
     else if (name.part >= 1 && name.part <= name.parts) {
@@ -40,22 +50,31 @@ export function arrange(objects: readonly StoredObject[]): LogListing {
       parts.set(key, found);
     }
   }
+  const missingParts: string[] = [];
   for (const { version, files } of parts.values()) {
     const present = files.filter((file) => file !== undefined);
     if (present.length === files.length) checkpoints.push({ version, kind: "multi", files: present });
+    else missingParts.push(partPath(version, files.indexOf(undefined) + 1, files.length));
   }
   const rank = { v2: 0, classic: 1, multi: 2 };
   checkpoints.sort((a, b) => b.version - a.version || rank[a.kind] - rank[b.kind]);
-  return { commits: commits.sort((a, b) => a.version - b.version), checkpoints };
+  return { commits: commits.sort((a, b) => a.version - b.version), compactions, checkpoints, missingParts };
 }
 
-/** The way to a version: a checkpoint, or none for "from the start", and the commits after it, without a gap. */
+function impossible(path: string): LabError {
+  return new LabError("CORRUPT_LOG", `${path} is of a version that no table reaches`, {
+    hint: "move the file out of the log",
+    details: { path },
+  });
+}
+
+/** The way to a version: a checkpoint, or none for "from the start", and the commits after it, none missing. */
 export type Segment = {
   version: number;
   checkpoint: CheckpointFiles | undefined;
   /** The commit that the checkpoint stands for, where its file is still there. */
   checkpointCommit: StoredObject | undefined;
-  commits: LogListing["commits"];
+  commits: CommitFile[];
 };
 
 /**
@@ -75,16 +94,54 @@ export function segmentsTo(listing: LogListing, target: number | undefined): Seg
   const segments: Segment[] = [];
   for (const checkpoint of starts) {
     const from = checkpoint?.version ?? -1;
-    const commits = listing.commits.filter((commit) => commit.version > from && commit.version <= version);
+    const { commits, missing } = commitsBetween(listing, from, version);
     const checkpointCommit = listing.commits.find((commit) => commit.version === from)?.object;
-    if (commits.length === version - from) segments.push({ version, checkpoint, checkpointCommit, commits });
+    if (missing === undefined) segments.push({ version, checkpoint, checkpointCommit, commits });
   }
   return segments;
 }
 
+/**
+ * The commits after `from` up to `version`; compactions in the place of missing ones. One that begins earlier does as well: it holds the
+ * last word on each file, as what was read before does. `missing` is the first version that nothing stands for.
+ */
+function commitsBetween(
+  listing: LogListing,
+  from: number,
+  version: number,
+): { commits: CommitFile[]; missing?: number } {
+  const commits = listing.commits.filter((commit) => commit.version > from && commit.version <= version);
+  if (commits.length === version - from) return { commits };
+  const known = new Map(commits.map((commit) => [commit.version, commit]));
+  const files: CommitFile[] = [];
+  for (let next = from + 1; next <= version; ) {
+    const file = known.get(next) ?? longestCompaction(listing, next, version);
+    if (!file) return { commits: files, missing: next };
+    files.push(file);
+    next = file.version + 1;
+  }
+  return { commits: files };
+}
+
+/** The first version missing on the way to `target`, or to the newest one, from the best checkpoint or the start. */
+export function firstMissing(listing: LogListing, target: number | undefined): number | undefined {
+  const version = target ?? newestVersion(listing) ?? 0;
+  const start = listing.checkpoints.find((checkpoint) => checkpoint.version <= version)?.version ?? -1;
+  return commitsBetween(listing, start, version).missing;
+}
+
+function longestCompaction(listing: LogListing, first: number, last: number): CommitFile | undefined {
+  const [longest] = listing.compactions
+    .filter(({ from, version }) => from <= first && first <= version && version <= last)
+    .sort((a, b) => b.version - a.version);
+  return longest && { version: longest.version, object: longest.object, isCompaction: true };
+}
+
 export function newestVersion(listing: LogListing): number | undefined {
-  const versions = [listing.commits.at(-1)?.version, listing.checkpoints[0]?.version].filter(
-    (version) => version !== undefined,
-  );
-  return versions.length === 0 ? undefined : Math.max(...versions);
+  const versions = [
+    listing.commits.at(-1)?.version,
+    listing.checkpoints[0]?.version,
+    ...listing.compactions.map(({ version }) => version),
+  ].filter((version) => version !== undefined);
+  return versions.length === 0 ? undefined : versions.reduce((a, b) => Math.max(a, b));
 }

@@ -16,6 +16,11 @@ test("each kind of log file is told by its name", () => {
   const uuid = "80a083e8-7026-4e79-81be-64bd76c43a11";
   assert.deepEqual(parseLogName(`_delta_log/${V}.checkpoint.${uuid}.json`), { kind: "v2", version: 7 });
   assert.deepEqual(parseLogName(`_delta_log/${V}.checkpoint.${uuid}.parquet`), { kind: "v2", version: 7 });
+  assert.deepEqual(parseLogName(`_delta_log/00000000000000000003.${V}.compacted.json`), {
+    kind: "compaction",
+    version: 7,
+    from: 3,
+  });
 });
 
 test("whatever else stands there is ignored", () => {
@@ -23,7 +28,6 @@ test("whatever else stands there is ignored", () => {
     `${V}.json.tmp`,
     `.${V}.json.crc`,
     `${V}.crc`,
-    `${V}.${V}.compacted.json`,
     `${V}.80a083e8-7026-4e79-81be-64bd76c43a11.json`,
     `_staged_commits/${V}.json`,
     `x${V}.json`,

@@ -11,6 +11,7 @@ export const VERSIONED_PREFIX = `${LOG_FOLDER}0`;
 const COMMIT = /^_delta_log\/(\d{20})\.json$/;
 const CLASSIC = /^_delta_log\/(\d{20})\.checkpoint\.parquet$/;
 const MULTI_PART = /^_delta_log\/(\d{20})\.checkpoint\.(\d{10})\.(\d{10})\.parquet$/;
+const COMPACTION = /^_delta_log\/(\d{20})\.(\d{20})\.compacted\.json$/;
 const UUID_NAMED =
   /^_delta_log\/(\d{20})\.checkpoint\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\.(json|parquet)$/i;
 
@@ -18,7 +19,9 @@ export type LogName =
   | { kind: "commit"; version: number }
   | { kind: "classic"; version: number }
   | { kind: "multi"; version: number; part: number; parts: number }
-  | { kind: "v2"; version: number };
+  | { kind: "v2"; version: number }
+  /** Stands for the commits `from` to `version`. */
+  | { kind: "compaction"; version: number; from: number };
 
 /** What a path in the store is to the log; undefined for all that a reader must ignore. */
 export function parseLogName(path: string): LogName | undefined {
@@ -31,6 +34,8 @@ export function parseLogName(path: string): LogName | undefined {
     return { kind: "multi", version: Number(multi[1]), part: Number(multi[2]), parts: Number(multi[3]) };
   const v2 = UUID_NAMED.exec(path);
   if (v2) return { kind: "v2", version: Number(v2[1]) };
+  const compaction = COMPACTION.exec(path);
+  if (compaction) return { kind: "compaction", version: Number(compaction[2]), from: Number(compaction[1]) };
   return undefined;
 }
 
@@ -40,6 +45,11 @@ export function commitPath(version: number): string {
 
 export function checkpointPath(version: number): string {
   return `${LOG_FOLDER}${digits(version, 20)}.checkpoint.parquet`;
+}
+
+/** The path of one part, counted from 1, of a checkpoint in parts. */
+export function partPath(version: number, part: number, parts: number): string {
+  return `${LOG_FOLDER}${digits(version, 20)}.checkpoint.${digits(part, 10)}.${digits(parts, 10)}.parquet`;
 }
 
 /** A path just before everything of `version`, for listings that start there. */

@@ -21,7 +21,13 @@ export type LogState = {
   readonly rowsWhenFresh: number;
 };
 
-export type Commit = { version: number; actions: readonly Action[]; modifiedMs: number };
+/** `isCompaction`: the actions are those of several commits, reconciled (PROTOCOL.md, "Log Compaction Files"). */
+export type Commit = {
+  version: number;
+  actions: readonly Action[];
+  modifiedMs: number;
+  isCompaction?: boolean;
+};
 
 /** The state before the first commit. */
 export function emptyState(root: string): LogState {
@@ -52,13 +58,18 @@ export function applyCommit(state: LogState, commit: Commit): LogState {
     numFiles += change.files;
     sizeBytes += change.bytes;
   };
+  const remove = () => {
+    for (const action of actions) if ("remove" in action) count(state.rows.remove(version, action.remove));
+  };
   // The order within a commit has no meaning: removes first, so that remove(p) with add(p) leaves the add.
-  for (const action of actions) if ("remove" in action) count(state.rows.remove(version, action.remove));
+  if (!commit.isCompaction) remove();
   for (const action of actions) {
     if (!("add" in action)) continue;
     count(state.rows.add(version, action.add));
     bytesWritten += action.add.size;
   }
+  // Some writers leave both words on a file in a compaction: there the file came before it went.
+  if (commit.isCompaction) remove();
   const info = actions.find((action) => "commitInfo" in action)?.commitInfo;
   return {
     ...next,
@@ -86,7 +97,8 @@ export function commitTime(
   fileTimeMs: number,
 ): number {
   const isOn = metadata?.configuration["delta.enableInCommitTimestamps"] === "true";
-  return isOn && info?.inCommitTimestamp !== undefined ? Number(info.inCommitTimestamp) : fileTimeMs;
+  const time = isOn ? Number(info?.inCommitTimestamp ?? Number.NaN) : Number.NaN;
+  return Number.isFinite(time) ? time : fileTimeMs;
 }
 
 /** Everything of a commit but its files. Maps are copied only where they change. */
