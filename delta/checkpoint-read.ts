@@ -14,6 +14,7 @@ export type CheckpointRow =
   | { add: LiveFile }
   | { remove: Remove }
   | { sidecar: string }
+  | { checkpointMetadata: { version: number } }
   | Exclude<Action, { add: unknown } | { remove: unknown }>;
 
 /** Rows decoded at once: bounds what a checkpoint of millions of files holds in memory. */
@@ -22,7 +23,16 @@ const WINDOW = 32_768;
 /** Partitions remembered while a batch is read. */
 const MOST_KNOWN = 10_000;
 
-const ACTIONS = ["txn", "add", "remove", "metaData", "protocol", "domainMetadata", "sidecar"];
+const ACTIONS = [
+  "txn",
+  "add",
+  "remove",
+  "metaData",
+  "protocol",
+  "domainMetadata",
+  "sidecar",
+  "checkpointMetadata",
+];
 
 /** The rows of a checkpoint file, some at a time. CORRUPT_LOG where it cannot be read. */
 export async function* readCheckpoint(bytes: Uint8Array, path: string): AsyncGenerator<CheckpointRow[]> {
@@ -44,38 +54,63 @@ function readJsonRows(bytes: Uint8Array): CheckpointRow[] {
   for (const line of Buffer.from(bytes).toString("utf8").split("\n")) {
     if (line.trim() === "") continue;
     const json = parseJson(line) as Record<string, unknown>;
-    const sidecar = json.sidecar as { path?: unknown } | null | undefined;
-    if (sidecar) rows.push({ sidecar: String(sidecar.path) });
-    const action = toAction(json);
-    if (action) rows.push(action as CheckpointRow);
+    const row = toRow(json);
+    if (row) rows.push(row);
   }
   return rows;
+}
+
+/** A row of any kind; undefined for what is to be ignored, which includes what no checkpoint may hold. */
+function toRow(json: Record<string, unknown>): CheckpointRow | undefined {
+  const { sidecar, checkpointMetadata } = json as Record<string, Record<string, unknown> | null | undefined>;
+  if (sidecar) return { sidecar: String(sidecar.path) };
+  if (checkpointMetadata) return { checkpointMetadata: { version: Number(checkpointMetadata.version) } };
+  const action = toAction(json);
+  return action && ("commitInfo" in action || "cdc" in action) ? undefined : (action as CheckpointRow);
 }
 
 async function* readParquetRows(bytes: Uint8Array): AsyncGenerator<CheckpointRow[]> {
   const file = await ParquetFile.fromFile(new Blob([bytes as Uint8Array<ArrayBuffer>]));
   try {
-    const columns = neededColumns(file);
+    const { always, statsCopy } = neededColumns(file);
+    let columns = always;
     const total = file.metadata().fileMetadata().numRows();
     for (let offset = 0; offset < total && columns.length > 0; offset += WINDOW) {
-      const part = await file.read({ columns, limit: WINDOW, offset });
-      for (const batch of tableFromIPC(part.intoIPCStream()).batches) yield rowsOf(batch);
+      const read = async () =>
+        tableFromIPC((await file.read({ columns, limit: WINDOW, offset })).intoIPCStream()).batches;
+      let batches = await read();
+      if (statsCopy !== undefined && columns === always && batches.some(lacksStats)) {
+        columns = [...always, statsCopy];
+        batches = await read();
+      }
+      for (const batch of batches) yield rowsOf(batch);
     }
   } finally {
     file.free();
   }
 }
 
-/** Columns to decode: all of our actions, but typed copies of statistics only where the text is missing. */
-function neededColumns(file: ParquetFile): string[] {
+/** Columns to decode: all of our actions. The typed copy of the statistics is for adds that lack the text. */
+function neededColumns(file: ParquetFile): { always: string[]; statsCopy: string | undefined } {
   const { fields } = tableFromIPC(file.schema().intoIPCStream()).schema;
-  return fields
+  const all = fields
     .filter((field) => ACTIONS.includes(field.name))
-    .flatMap((field) => {
-      const children = (field.type.children as { name: string }[]).map((child) => child.name);
-      const unused = ["partitionValues_parsed", ...(children.includes("stats") ? ["stats_parsed"] : [])];
-      return children.filter((name) => !unused.includes(name)).map((name) => `${field.name}.${name}`);
-    });
+    .flatMap((field) =>
+      (field.type.children as { name: string }[]).map((child) => `${field.name}.${child.name}`),
+    );
+  const copies = ["add.partitionValues_parsed", "add.stats_parsed"];
+  return {
+    always: all.filter((name) => !copies.includes(name)),
+    statsCopy: all.find((name) => name === "add.stats_parsed"),
+  };
+}
+
+/** Whether some add has no statistics as text; some writers leave the column there, and empty. */
+function lacksStats(batch: RecordBatch): boolean {
+  const paths = batch.getChild("add")?.getChild("path");
+  const stats = batch.getChild("add")?.getChild("stats");
+  for (let row = 0; row < batch.numRows; row++) if (paths?.isValid(row) && !stats?.isValid(row)) return true;
+  return false;
 }
 
 function rowsOf(batch: RecordBatch): CheckpointRow[] {
@@ -112,10 +147,12 @@ function addReader(vector: Vector): (row: number) => CheckpointRow | undefined {
     const add: LiveFile = {
       path: name.toString(),
       partitionValues: partitionValues(row),
-      size: Number(size?.get(row)),
-      modificationTime: Number(time?.get(row)),
+      size: Number(size?.get(row) ?? Number.NaN),
+      modificationTime: Number(time?.get(row) ?? Number.NaN),
       dataChange: false,
     };
+    if (!(add.size >= 0) || Number.isNaN(add.modificationTime))
+      throw new TypeError(`the add of ${add.path} has no size or time`);
     const text = stats(row) ?? statsFromStruct(parsed, row);
     if (text !== undefined) add.stats = text;
     const extras = rest.flatMap(([key, column]) =>
@@ -134,8 +171,7 @@ function plainReader(action: string, vector: Vector): (row: number) => Checkpoin
   return (row) => {
     const body = plain(vector.get(row)) as Record<string, unknown>;
     if (Object.values(body).every((value) => value === null || value === undefined)) return undefined;
-    if (action === "sidecar") return { sidecar: String(body.path) };
-    return toAction({ [action]: body }) as CheckpointRow | undefined;
+    return toRow({ [action]: body });
   };
 }
 

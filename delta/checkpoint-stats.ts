@@ -23,7 +23,7 @@ function render(column: Vector, row: number): string | undefined {
   if (DataType.isTimestamp(type)) return instant(column, row);
   const value: unknown = column.get(row);
   if (DataType.isDecimal(type)) return unscaledText(String(value), type.scale);
-  if (DataType.isDate(type)) return JSON.stringify(new Date(Number(value)).toISOString().slice(0, 10));
+  if (DataType.isDate(type)) return isoText(Number(value))?.replace(/T.*"$/, '"');
   if (typeof value === "bigint" || typeof value === "boolean") return String(value);
   if (typeof value === "number") return Number.isFinite(value) ? String(value) : undefined;
   return typeof value === "string" ? JSON.stringify(value) : undefined;
@@ -36,8 +36,13 @@ function instant(column: Vector, row: number): string | undefined {
   const raw = (data.values as BigInt64Array)[data.offset + row]!;
   const perMs = [0n, 1n, 1000n, 1_000_000n][type.unit]!;
   const ms = type.unit === 0 ? raw * 1000n : (raw - (((raw % perMs) + perMs) % perMs)) / perMs;
-  const date = new Date(Number(ms));
-  if (Number.isNaN(date.getTime())) return undefined;
-  const text = date.toISOString();
-  return JSON.stringify(type.timezone ? text : text.slice(0, -1));
+  const text = isoText(Number(ms));
+  return type.timezone ? text : text?.replace('Z"', '"');
+}
+
+/** As JSON text; undefined outside of the years 0 to 9999, for which statistics have no form. */
+function isoText(ms: number): string | undefined {
+  const date = new Date(ms);
+  const year = date.getUTCFullYear();
+  return year >= 0 && year <= 9999 ? JSON.stringify(date) : undefined;
 }

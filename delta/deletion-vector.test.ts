@@ -1,10 +1,15 @@
 import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
+import { pathToFileURL } from "node:url";
 import { crc32 } from "node:zlib";
 import fc from "fast-check";
 import { isLabError } from "../core/errors.ts";
 import { readDeletionVector } from "./deletion-vector.ts";
 import { readRoaring } from "./roaring.ts";
+import { localStore } from "./store/local.ts";
 import { memoryStore } from "./store/memory.ts";
 import { decodeZ85 } from "./z85.ts";
 
@@ -116,7 +121,7 @@ const members = fc
 test("every set of rows is read back, whatever its containers are", () => {
   fc.assert(
     fc.property(members, fc.boolean(), (rows, withRuns) => {
-      assert.deepEqual([...readRoaring(vectorOf(rows, withRuns).subarray(4))], rows);
+      assert.deepEqual([...readRoaring(vectorOf(rows, withRuns).subarray(4), rows.length)], rows);
     }),
     { numRuns: 60 },
   );
@@ -125,12 +130,12 @@ test("every set of rows is read back, whatever its containers are", () => {
 test("cut or bent bytes are an error, never other rows without a word and never an endless loop", () => {
   const whole = vectorOf([1, 2, 3, 70_000, 70_001, 200_000], true);
   for (let length = 4; length < whole.length; length++) {
-    assert.throws(() => readRoaring(whole.subarray(4, length)));
+    assert.throws(() => readRoaring(whole.subarray(4, length), 6));
   }
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
       try {
-        readRoaring(Buffer.from(bytes));
+        readRoaring(Buffer.from(bytes), 1000);
       } catch (error) {
         assert.ok(error instanceof Error);
       }
@@ -224,4 +229,37 @@ test("what is missing, bent, miscounted or elsewhere says so by its code", async
   await assert.rejects(read({ storageType: "p", pathOrInlineDv: "s3://other/x.bin" }), (error) =>
     isLabError(error, "UNSUPPORTED_FEATURE"),
   );
+});
+
+test("a vector outside of a local table is read from where its path says", async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "vector-"));
+  t.after(() => rm(folder, { recursive: true }));
+  const data = vectorOf([3, 4, 7], false);
+  await writeFile(join(folder, "a b.bin"), asFile(data));
+  const store = localStore(join(folder, "table"));
+  const uri = pathToFileURL(join(folder, "a b.bin")).href;
+  for (const pathOrInlineDv of [uri, uri.replace("file://", "file:"), uri.replace("file://", "")]) {
+    const vector = { storageType: "p" as const, pathOrInlineDv, sizeInBytes: data.length, cardinality: 3n };
+    assert.deepEqual([...(await readDeletionVector(store, { ...vector, offset: 1 }, signal))], [3, 4, 7]);
+  }
+});
+
+test("a vector that claims more rows than memory holds, or a way of storing that is not known, is refused by name", async () => {
+  const vector = { storageType: "i" as const, pathOrInlineDv: "x", sizeInBytes: 1, cardinality: 2n ** 40n };
+  for (const change of [{}, { storageType: "z" as "u", cardinality: 1n }])
+    await assert.rejects(
+      readDeletionVector(memoryStore(), { ...vector, ...change }, signal),
+      (error) => isLabError(error, "UNSUPPORTED_FEATURE") && error.details.feature === "deletionVectors",
+    );
+});
+
+test("a few bytes that claim thousands of full containers take no memory", () => {
+  const containers = 50_000;
+  const bytes = Buffer.alloc(8 + 4 + 4 + Math.ceil(containers / 8) + containers * 8 + containers * 6, 0xff);
+  bytes.writeBigUInt64LE(1n, 0);
+  bytes.writeUInt32LE(0, 8);
+  bytes.writeUInt32LE((containers - 1) * 2 ** 16 + 12_347, 12);
+  const before = process.memoryUsage().arrayBuffers;
+  assert.throws(() => readRoaring(bytes, 100), /more than the 100 rows/);
+  assert.ok(process.memoryUsage().arrayBuffers - before < 50_000_000);
 });

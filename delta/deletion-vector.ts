@@ -1,20 +1,24 @@
 /** Deletion vectors: which rows of a data file are gone (PROTOCOL.md, "Deletion Vector Format"). */
 
+import { basename, dirname } from "node:path";
 import { crc32 } from "node:zlib";
 import { isLabError, LabError } from "../core/errors.ts";
 import type { DeletionVector } from "./actions.ts";
-import { storePath } from "./path.ts";
+import { localPathOutside, storePath } from "./path.ts";
 import { readRoaring } from "./roaring.ts";
+import { localStore } from "./store/local.ts";
 import type { Store } from "./store/store.ts";
 import { decodeZ85 } from "./z85.ts";
 
 /** Characters that encode a UUID; what stands before them is a folder. */
 const UUID_CHARS = 20;
 const MAGIC = 1_681_511_377;
+/** Row numbers are held in memory, eight bytes each. */
+const MOST_ROWS = 2 ** 28;
 
 /**
  * Positions of deleted rows in their file, ascending. DATA_FILE_MISSING where the vector's file is gone, CORRUPT_LOG where its
- * size, checksum or count is wrong, UNSUPPORTED_FEATURE where it lies outside of the table.
+ * size, checksum or count is wrong, UNSUPPORTED_FEATURE where it lies outside of a table that is not local, or is too large.
  */
 export async function readDeletionVector(
   store: Store,
@@ -22,14 +26,18 @@ export async function readDeletionVector(
   signal: AbortSignal,
 ): Promise<Float64Array> {
   const { storageType, pathOrInlineDv, sizeInBytes, cardinality } = vector;
-  const isInline = storageType === "i";
-  const name = isInline ? "an inline deletion vector" : vectorPath(store, vector);
-  const stored = isInline ? undefined : await readStored(store, name, vector, signal);
+  if (!["u", "p", "i"].includes(storageType))
+    throw unsupported(`deletion vectors of storage type ${storageType}`, "deletionVectors");
+  if (cardinality > MOST_ROWS)
+    throw unsupported(`a deletion vector of ${cardinality} rows`, "deletionVectors");
+  const place = storageType === "i" ? undefined : vectorPlace(store, vector);
+  const name = place?.path ?? "an inline deletion vector";
+  const stored = place && (await readStored(place.store, place.path, vector, signal));
   let positions: Float64Array;
   try {
     const data = stored ?? decodeZ85(pathOrInlineDv).subarray(0, sizeInBytes);
     if (data.readInt32LE(0) !== MAGIC) throw new Error("it begins with no known format");
-    positions = readRoaring(data.subarray(4));
+    positions = readRoaring(data.subarray(4), Number(cardinality));
   } catch (cause) {
     throw damaged(name, (cause as Error).message, cause);
   }
@@ -48,9 +56,22 @@ export function vectorPath(store: Store, { storageType, pathOrInlineDv }: Deleti
   }
   const inside = storePath(store.root, pathOrInlineDv);
   if (inside !== undefined) return inside;
-  throw new LabError("UNSUPPORTED_FEATURE", `the deletion vector ${pathOrInlineDv} is outside of the table`, {
-    hint: "such a table is a shallow clone: copy it whole, or read it with Spark",
-    details: { feature: "absolutePaths" },
+  throw unsupported(`the deletion vector ${pathOrInlineDv} outside of the table`, "absolutePaths");
+}
+
+/** Beside a local table a vector is read too: shallow clones name those of the table they were made from. */
+function vectorPlace(store: Store, vector: DeletionVector): { store: Store; path: string } {
+  const outside =
+    vector.storageType === "p" ? localPathOutside(store.root, vector.pathOrInlineDv) : undefined;
+  return outside === undefined
+    ? { store, path: vectorPath(store, vector) }
+    : { store: localStore(dirname(outside)), path: basename(outside) };
+}
+
+function unsupported(what: string, feature: string): LabError {
+  return new LabError("UNSUPPORTED_FEATURE", `${what} cannot be read here`, {
+    hint: "read the table with an engine that does, such as Spark; a shallow clone can be copied whole",
+    details: { feature },
   });
 }
 

@@ -149,6 +149,7 @@ export async function fromCheckpoint(
   let [numFiles, sizeBytes] = [0, 0];
   const pending = checkpoint.files.map((file) => file.path);
   const main = new Set(pending);
+  let isMarked = false;
   for (let path = pending.shift(); path !== undefined; path = pending.shift()) {
     for await (const rows of readCheckpoint(await store.get(path, signal), path)) {
       signal.throwIfAborted();
@@ -157,6 +158,9 @@ export async function fromCheckpoint(
           // A sidecar that names sidecars could lead in a circle.
           if (!main.has(path)) throw wrongCheckpoint(path, "a sidecar must not name others");
           pending.push(sidecarPath(row.sidecar));
+        } else if ("checkpointMetadata" in row) {
+          isMarked = row.checkpointMetadata.version === version;
+          if (!isMarked) throw wrongCheckpoint(path, `it is of version ${row.checkpointMetadata.version}`);
         } else if ("add" in row || "remove" in row) {
           const change =
             "add" in row ? empty.rows.add(version, row.add) : empty.rows.remove(version, row.remove);
@@ -166,6 +170,8 @@ export async function fromCheckpoint(
       }
     }
   }
+  if (checkpoint.kind === "v2" && !isMarked)
+    throw wrongCheckpoint(checkpoint.files[0]!.path, "it has no checkpointMetadata");
   const { modifiedMs } = segment.checkpointCommit ?? checkpoint.files[0]!;
   const state = applyCommit(empty, { version, actions, modifiedMs: Math.floor(modifiedMs) });
   const needsTime = segment.commits.length === 0 && segment.checkpointCommit !== undefined;
@@ -194,7 +200,7 @@ async function commitFileTime(store: Store, state: LogState, signal: AbortSignal
       state.timestampMs,
     );
   } catch (error) {
-    if (isLabError(error, "OBJECT_MISSING")) return state.timestampMs;
+    if (isLabError(error, "OBJECT_MISSING", "CORRUPT_LOG")) return state.timestampMs;
     throw error;
   }
 }

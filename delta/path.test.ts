@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { canonicalPath, decodePath, encodePath, storePath } from "./path.ts";
+import { canonicalPath, decodePath, encodePath, localPathOutside, storePath } from "./path.ts";
 
 test("a path comes back from its encoded form, whatever characters it has", () => {
   fc.assert(
@@ -23,7 +23,7 @@ test("a lone percent sign of an old writer is taken as it stands", () => {
 });
 
 test("all spellings of one local file are one file", () => {
-  const spellings = ["file:/t/a b", "file:///t/a%20b", "/t/a b", "file:///t/a b"];
+  const spellings = ["file:/t/a b", "file:///t/a%20b", "file://localhost/t/a b", "/t/a b", "file:///t/a b"];
   assert.deepEqual(
     new Set(spellings.map((path) => canonicalPath("file:///other", path))),
     new Set(["file:///t/a b"]),
@@ -37,4 +37,12 @@ test("the store is asked for files below its root only", () => {
   assert.equal(storePath("s3://bucket/t", "p=1/x%2520y"), "p=1/x%20y");
   assert.equal(storePath("s3://bucket/t", "s3://bucket/table/x"), undefined);
   assert.equal(storePath("file:///a", "/b/x"), undefined);
+});
+
+test("a file outside of a local table is found in the local file system, of any other table it is not", () => {
+  for (const path of ["file:/b/x%20y", "file:///b/x%20y", "/b/x%20y"])
+    assert.equal(localPathOutside("file:///a", path), "/b/x y");
+  for (const path of ["/a/x", "x", "s3://bucket/x"])
+    assert.equal(localPathOutside("file:///a", path), undefined);
+  assert.equal(localPathOutside("s3://bucket/t", "file:///etc/passwd"), undefined);
 });

@@ -45,6 +45,13 @@ export function storePath(root: string, path: string): string | undefined {
   return inside ? name : undefined;
 }
 
+/** Where a file outside of the table's root is in the local file system; undefined where the table or the file is not in it. */
+export function localPathOutside(root: string, path: string): string | undefined {
+  const { name, inside } = locate(root, path);
+  const isLocal = !inside && root.startsWith("file:") && name.startsWith("file://");
+  return isLocal ? name.slice("file://".length) : undefined;
+}
+
 function locate(root: string, path: string): { name: string; inside: boolean } {
   if (!isAbsolutePath(path)) return { name: decodePath(path), inside: true };
   const full = canonicalUri(path);
@@ -56,6 +63,8 @@ function locate(root: string, path: string): { name: string; inside: boolean } {
 function canonicalUri(uri: string): string {
   const plain = decodePath(uri);
   if (plain.startsWith("/")) return `file:///${plain.replace(/^\/+/, "")}`;
+  const host = /^file:\/\/localhost(?=\/)/i.exec(plain);
+  if (host) return `file:///${plain.slice(host[0].length).replace(/^\/+/, "")}`;
   if (/^file:/i.test(plain)) return `file:///${plain.slice(5).replace(/^\/+/, "")}`;
   return plain.replace(/^s3[an]:/, "s3:");
 }

@@ -4,7 +4,7 @@ import { access } from "node:fs/promises";
 import { LabError } from "../core/errors.ts";
 import type { Add } from "../delta/actions.ts";
 import { readDeletionVector } from "../delta/deletion-vector.ts";
-import { canonicalPath, storePath } from "../delta/path.ts";
+import { localPathOutside, storePath } from "../delta/path.ts";
 import type { Store } from "../delta/store/store.ts";
 import { type FileCache, missing } from "./file-cache.ts";
 import type { DataFiles, ScanFile } from "./scan.ts";
@@ -60,8 +60,7 @@ async function scanFiles(
 function localPath(store: Store, add: Add): string {
   const inside = storePath(store.root, add.path);
   if (inside !== undefined) return store.localPath!(inside);
-  const elsewhere = canonicalPath(store.root, add.path);
-  return elsewhere.startsWith("file://") ? elsewhere.slice("file://".length) : refuseOutside(store, add.path);
+  return localPathOutside(store.root, add.path) ?? refuseOutside(store, add.path);
 }
 
 function refuseOutside(store: Store, path: string): never {
