@@ -8,7 +8,7 @@ import { commitTo } from "./commit.ts";
 import { parseCommit } from "./commit-file.ts";
 import { readHistory } from "./history.ts";
 import { type Loaded, loadState, readCommits } from "./load.ts";
-import { listLog } from "./log-list.ts";
+import { listLog, newestVersion } from "./log-list.ts";
 import { commitPath } from "./log-names.ts";
 import { applyCommit, type LogState, trimmed } from "./log-state.ts";
 import { snapshotOf } from "./snapshot.ts";
@@ -76,7 +76,7 @@ export async function openTable(
     const listing = await listLog(store, tip.version + 1, waiting);
     const fresh = listing.commits.filter((commit) => commit.version > tip.version);
     const isContiguous = fresh.every((commit, at) => commit.version === tip.version + 1 + at);
-    const isBehind = (listing.checkpoints[0]?.version ?? -1) > (fresh.at(-1)?.version ?? tip.version);
+    const isBehind = (newestVersion(listing) ?? -1) > (fresh.at(-1)?.version ?? tip.version);
     return isContiguous && !isBehind ? fresh : undefined;
   };
   /** A listing may lag behind; up to `atLeast`, which is known to be there, commits are asked for by name. */
