@@ -9,6 +9,8 @@ import type { Store } from "./store.ts";
 export function memoryStore(options: { name?: string; now?: () => number } = {}): Store {
   const now = options.now ?? Date.now;
   const objects = new Map<string, { bytes: Uint8Array; modifiedMs: number }>();
+  /** The paths in order: a listing of few among many must not look at all. */
+  const order: string[] = [];
 
   const read = (path: string, signal: AbortSignal): Uint8Array => {
     signal.throwIfAborted();
@@ -17,6 +19,7 @@ export function memoryStore(options: { name?: string; now?: () => number } = {})
     return found.bytes;
   };
   const write = (path: string, bytes: Uint8Array) => {
+    if (!objects.has(path)) order.splice(placeOf(order, path), 0, path);
     objects.set(path, { bytes: new Uint8Array(bytes), modifiedMs: now() });
   };
 
@@ -32,7 +35,10 @@ export function memoryStore(options: { name?: string; now?: () => number } = {})
     },
     async *list(prefix, { startAfter, signal }) {
       checkPrefix(prefix);
-      const paths = [...objects.keys()].filter((path) => path.startsWith(prefix)).sort(compareUtf8);
+      const isLater = startAfter !== undefined && compareUtf8(startAfter, prefix) > 0;
+      const from = placeOf(order, isLater ? startAfter : prefix);
+      const paths: string[] = [];
+      for (let at = from; order[at]?.startsWith(prefix); at++) paths.push(order[at]!);
       for (const path of paths) {
         signal.throwIfAborted();
         const found = objects.get(path);
@@ -53,8 +59,19 @@ export function memoryStore(options: { name?: string; now?: () => number } = {})
     },
     async delete(path, signal) {
       signal.throwIfAborted();
-      objects.delete(checkPath(path));
+      if (objects.delete(checkPath(path))) order.splice(placeOf(order, path), 1);
     },
     async close() {},
   };
+}
+
+/** Where `path` stands in an ordered list, or would stand. */
+function placeOf(order: readonly string[], path: string): number {
+  let [low, high] = [0, order.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (compareUtf8(order[middle]!, path) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
