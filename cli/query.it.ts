@@ -37,7 +37,13 @@ test("query prints each format on stdout and nothing else", async () => {
   assert.deepEqual(JSON.parse(json.stdout), [{ id: "1", note: "é" }]);
   const offset = await run("query", sql, "--format", "ndjson", "--at-offset", "0:3");
   assert.equal(offset.stdout, '{"id":"1","note":"é"}\n');
-  for (const { status, stderr } of [table, csv, json, offset]) assert.deepEqual([status, stderr], [0, ""]);
+  for (const { status } of [table, csv, json, offset]) assert.equal(status, 0);
+  assert.deepEqual([csv.stderr, json.stderr], ["2 of 2 files read\n", "1 of 1 files read\n"]);
+});
+
+test("query says on stderr how many files it read of how many there are", async () => {
+  const none = await run("query", "SELECT * FROM orders WHERE id IN (SELECT 1) AND false", "--format", "csv");
+  assert.deepEqual([none.status, none.stdout, none.stderr], [0, "id,note\n", "2 of 2 files read\n"]);
 });
 
 test("tables, history, show and diff print one JSON document with --json, and lines without", async () => {

@@ -96,6 +96,9 @@ async function printOnce(
   const running = await open.start(sql, { point, signal });
   try {
     await writeResult(running, format, screen, style(screen));
+    const { read, total } = running.files;
+    const exact = (value: number) => value.toLocaleString("en");
+    if (total > 0) screen.note(screen.noteColors.dim(`${exact(read)} of ${exact(total)} files read`));
   } finally {
     await running.close();
   }

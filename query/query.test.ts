@@ -102,6 +102,15 @@ test("a version can be computed, a time chosen, and Spark's words do", async () 
   assert.deepEqual(await rows(`SELECT count(*) FROM orders TIMESTAMP AS OF '${iso}'`), [["1"]]);
 });
 
+test("constants keep their type where a statement is rewritten to read another version", async () => {
+  const sql = (at: string) =>
+    `SELECT typeof(1e0), 0.1::FLOAT = 1e-1, 0.30000000000000004e0, 1.5 FROM orders ${at}`;
+  assert.deepEqual(
+    await rows(`${sql("AT (VERSION => 1)")} WHERE id < 1.5e300`),
+    await rows(`${sql("")} WHERE id = 1e0`),
+  );
+});
+
 test("a default point applies to the one table without AT, and is refused for several or none", async () => {
   assert.deepEqual(await rows("SELECT count(*) FROM orders", { version: 1 }), [["1"]]);
   assert.deepEqual(await rows("SELECT count(*) FROM orders a, orders b", { version: 2 }), [["4"]]);

@@ -1,9 +1,14 @@
 /** Runs a query over tables of a store: parsed, its tables found, their versions made views, its rows handed on as they come. */
 
+import type { Add } from "../delta/actions.ts";
+import type { Snapshot } from "../delta/table.ts";
 import { openEngine } from "../engine/instance.ts";
+import { matchingFiles } from "../engine/prune.ts";
+import type { Predicate } from "../engine/prune-predicate.ts";
 import { type Column, stream, type Value } from "../engine/result.ts";
 import type { Catalog } from "./catalog.ts";
 import { type Cell, toCell } from "./cells.ts";
+import { filtersOf } from "./filters.ts";
 import { engineSettings, openRelations, type Reading } from "./relations.ts";
 import { type AskedPoint, resolve } from "./resolve.ts";
 import { asSqlError, isReadError } from "./sql-error.ts";
@@ -17,8 +22,12 @@ export type RunningQuery = {
   chunks: AsyncIterable<Value[][]>;
   /** The versions that are read, in the order in which the statement names them. */
   tables: readonly { name: string; version: number }[];
+  files: FilesRead;
   close(): Promise<void>;
 };
+
+/** Data files that a query reads, of those in the versions it names; the others cannot hold a row that it uses. */
+export type FilesRead = { read: number; total: number };
 
 export type QueryAnswer = {
   columns: { name: string; type: string }[];
@@ -27,12 +36,15 @@ export type QueryAnswer = {
   /** Version of the one table that was read; null for none or several. */
   version: number | null;
   elapsedMs: number;
+  files: FilesRead;
 };
 
 export type StartOptions = {
   point?: AskedPoint | undefined;
   /** From the network: nothing but tables of the catalog can be read, nothing can be changed. Default false. */
   untrusted?: boolean;
+  /** Reads all files instead of those that may matter, for comparison. Default false. */
+  readAll?: boolean;
   /** Told once parsing and fetching are over and the engine begins. */
   onRun?: () => void;
   signal: AbortSignal;
@@ -47,23 +59,27 @@ export async function startQuery(
   sql: string,
   options: StartOptions,
 ): Promise<RunningQuery> {
-  const { signal, untrusted = false } = options;
+  const { signal, untrusted = false, readAll = false } = options;
   const settings = engineSettings(context.limits);
   const parser = await openEngine(untrusted ? { ...settings, allowedPaths: [] } : settings);
   try {
     const statement = await parseStatement(parser, sql, { untrusted, signal });
-    const { relations, views } = await resolve(statement, {
-      ...options,
-      untrusted,
-      catalog: context.catalog,
-    });
+    const resolved = await resolve(statement, { ...options, untrusted, catalog: context.catalog });
+    const { relations, views } = resolved;
+    const filters = readAll
+      ? new Map<string, Predicate>()
+      : await filtersOf(parser, statement, resolved, signal);
     const runnable = await statement.over(views);
     const sources = relations.map(({ view, named, snapshot }) => ({
       view,
       table: snapshot,
       store: named.table.store,
-      adds: snapshot.files(),
+      adds: filesOf(snapshot, filters.get(view)),
     }));
+    const files = {
+      read: sources.reduce((sum, { adds }) => sum + adds.length, 0),
+      total: relations.reduce((sum, { snapshot }) => sum + snapshot.numFiles, 0),
+    };
     const opened = await openRelations(context, sources, { isolated: untrusted, signal });
     const explain = async (error: unknown) => {
       signal.throwIfAborted();
@@ -83,7 +99,7 @@ export async function startQuery(
         version: snapshot.version,
       }));
       const { close } = opened;
-      return { columns: result.columns, chunks: explained(result.chunks, explain), tables, close };
+      return { columns: result.columns, chunks: explained(result.chunks, explain), tables, files, close };
     } catch (error) {
       const cause = await explain(error);
       await opened.close();
@@ -92,6 +108,10 @@ export async function startQuery(
   } finally {
     parser.close();
   }
+}
+
+function filesOf(snapshot: Snapshot, filter: Predicate | undefined): Add[] {
+  return [...(filter === undefined ? snapshot.files() : matchingFiles(snapshot, filter))];
 }
 
 async function* explained(
@@ -133,6 +153,7 @@ export async function answer(
       truncated,
       version: running.tables.length === 1 ? running.tables[0]!.version : null,
       elapsedMs: Math.round(performance.now() - startedMs),
+      files: running.files,
     };
   } finally {
     await running.close();

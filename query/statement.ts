@@ -2,26 +2,16 @@
 
 import { LabError } from "../core/errors.ts";
 import type { Engine } from "../engine/instance.ts";
-import { quoteText } from "../engine/instance.ts";
+import { parseSql, printSql, rowOf, type TreeNode } from "../engine/sql-tree.ts";
 import { rewriteSpark } from "./spark-syntax.ts";
 import { charactersOf, sqlError } from "./sql-error.ts";
-import {
-  checkUntrusted,
-  counterpart,
-  readTree,
-  redirect,
-  type TableUse,
-  type Tree,
-  type TreeNode,
-  tableUses,
-  visit,
-  writeTree,
-} from "./syntax-tree.ts";
+import { checkUntrusted, counterpart, redirect, type TableUse, tableUses, visit } from "./syntax-tree.ts";
 
 /** Which version an AT clause asks for. */
 export type Point = { version: number } | { timestampMs: number };
 
 export type Statement = {
+  tree: TreeNode;
   uses: readonly (TableUse & { point: Point | undefined })[];
   /** The statement with each use that `views` knows reading that view. Untouched text where no use needs a new name. */
   over(views: ReadonlyMap<TableUse, string>): Promise<Runnable>;
@@ -47,7 +37,7 @@ export async function parseStatement(
   const { signal } = options;
   const spark = rewriteSpark(sql);
   const place = (bytes: number) => spark.toOriginal(charactersOf(spark.sql, bytes));
-  const parsed = await serialize(engine, spark.sql, signal);
+  const parsed = await parseSql(engine, spark.sql, signal);
   if (parsed.error === true) throw parseError(parsed, spark.sql, sql, (at) => spark.toOriginal(at));
   const statements = parsed.statements as TreeNode[];
   if (statements.length !== 1) {
@@ -67,6 +57,7 @@ export async function parseStatement(
     uses.push({ ...use, point });
   }
   return {
+    tree: parsed,
     uses,
     place,
     async over(views) {
@@ -79,8 +70,8 @@ export async function parseStatement(
         const view = views.get(use);
         if (view !== undefined) redirect(use, view);
       }
-      const edited = await deserialize(engine, parsed, signal);
-      const again = await serialize(engine, edited, signal);
+      const edited = await printSql(engine, parsed, signal);
+      const again = await parseSql(engine, edited, signal);
       return {
         sql: edited,
         place(bytes) {
@@ -90,18 +81,6 @@ export async function parseStatement(
       };
     },
   };
-}
-
-async function serialize(engine: Engine, sql: string, signal: AbortSignal): Promise<TreeNode> {
-  const [row] = await engine.rows(`SELECT json_serialize_sql(${quoteText(sql)}) AS tree`, { signal });
-  return readTree(String(row!.tree));
-}
-
-async function deserialize(engine: Engine, tree: Tree, signal: AbortSignal): Promise<string> {
-  const [row] = await engine.rows(`SELECT json_deserialize_sql(${quoteText(writeTree(tree))}) AS text`, {
-    signal,
-  });
-  return String(row!.text);
 }
 
 /** The parser counts characters, unlike the tree. */
@@ -137,17 +116,14 @@ async function pointOf(
   visit(at.expression, (node) => {
     if (node.class === "SUBQUERY") throw bad("takes a value, not a query");
   });
-  const template = await serialize(engine, "SELECT 1", signal);
-  const [statement] = template.statements as [{ node: TreeNode } & TreeNode];
-  statement.node.select_list = [{ ...at.expression, alias: "" }];
-  const value = (await deserialize(engine, template, signal)).replace(/;\s*$/, "");
+  const row = await rowOf(engine, [at.expression], signal);
   const isVersion = at.unit.toUpperCase() === "VERSION";
   const type = isVersion ? "VARCHAR" : "TIMESTAMP WITH TIME ZONE";
   const column = isVersion ? "CAST(v AS VARCHAR)" : `CAST(epoch_us(CAST(v AS ${type})) AS VARCHAR)`;
   let text: string | undefined;
   try {
-    const [row] = await engine.rows(`SELECT ${column} AS value FROM (${value}) AS x(v)`, { signal });
-    text = row?.value === null || row?.value === undefined ? undefined : String(row.value);
+    const [found] = await engine.rows(`SELECT ${column} AS value FROM ${row} AS x(v)`, { signal });
+    text = found?.value === null || found?.value === undefined ? undefined : String(found.value);
   } catch (error) {
     signal.throwIfAborted();
     throw bad(`cannot be computed: ${(error as Error).message.split("\n")[0]}`);

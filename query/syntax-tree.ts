@@ -1,11 +1,8 @@
-/** DuckDB's syntax tree, as its `json_serialize_sql` gives it: which tables it names, and what is put in their place. */
+/** The syntax tree of a statement: which tables it names, and what is put in their place. */
 
-import { LosslessNumber, parse, stringify } from "lossless-json";
+import { LosslessNumber } from "lossless-json";
 import { LabError } from "../core/errors.ts";
-
-/** Numbers are kept as text: places in the tree are 64 bits wide, and so may constants be. */
-export type Tree = null | boolean | string | LosslessNumber | Tree[] | TreeNode;
-export type TreeNode = { [key: string]: Tree };
+import { isNode, type Tree, type TreeNode } from "../engine/sql-tree.ts";
 
 /** A table of the catalog that a statement names; what its own WITH defines is none. */
 export type TableUse = {
@@ -19,20 +16,6 @@ export type TableUse = {
   position: number | undefined;
   node: TreeNode;
 };
-
-export function readTree(json: string): TreeNode {
-  return parse(json) as TreeNode;
-}
-
-export function writeTree(tree: Tree): string {
-  return stringify(tree) as string;
-}
-
-export function isNode(tree: Tree | undefined): tree is TreeNode {
-  return (
-    typeof tree === "object" && tree !== null && !Array.isArray(tree) && !(tree instanceof LosslessNumber)
-  );
-}
 
 /** Whether a node stands in FROM or is a whole query: expressions have a class, these do not. */
 export function isRelation(node: TreeNode): boolean {

@@ -186,9 +186,16 @@ export function fakeLab(versions = 12): FakeLab {
           { name: "range", type: "BIGINT" },
           { name: "text", type: "VARCHAR" },
         ];
-        return { columns, rows, truncated: n >= 10_000, version: null, elapsedMs: 41 };
+        return {
+          columns,
+          rows,
+          truncated: n >= 10_000,
+          version: null,
+          elapsedMs: 41,
+          files: { read: 0, total: 0 },
+        };
       }
-      return { ...preview(version, 20), version, elapsedMs: 12.4 };
+      return { ...preview(version, 20), version, elapsedMs: 12.4, files: { read: 1, total: 1 } };
     },
   };
 

@@ -16,6 +16,8 @@ export type SqlTableVersion = {
   /** Rows that the version adds, in the types that the file shall have. */
   select?: string;
   partitionValues?: Record<string, string | null>;
+  /** Beside the number of rows. */
+  stats?: Record<string, unknown>;
   /** Paths of earlier versions that go. */
   removes?: readonly Add[];
   /** Replaces the schema. */
@@ -96,7 +98,7 @@ async function writeFile(store: Store, version: SqlTableVersion): Promise<Add> {
       size,
       modificationTime: Date.now(),
       dataChange: true,
-      stats: JSON.stringify({ numRecords: Number(row!.n) }),
+      stats: JSON.stringify({ numRecords: Number(row!.n), ...version.stats }),
     };
   } finally {
     engine.close();
