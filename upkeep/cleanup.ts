@@ -44,7 +44,6 @@ export type CleanupResult = {
 const DAY_MS = 86_400_000;
 const PARALLEL = 16;
 const CHECKSUM = /^_delta_log\/(\d{20})\.crc$/;
-const COMPACTION = /^_delta_log\/(\d{20})\.\d{20}\.compacted\.json$/;
 
 /**
  * Deletes commits, checkpoints, checksums and compactions older than `delta.logRetentionDuration`, up to the newest checkpoint that is older than
@@ -77,9 +76,7 @@ export async function cleanupLog(
 
   const old = objects.flatMap((object) => {
     const found = describe(object.path);
-    return found && found.version < kept.version + (found.kind === "compactions" ? 1 : 0)
-      ? [{ ...found, object }]
-      : [];
+    return found && isOld(found, kept) ? [{ ...found, object }] : [];
   });
   old.sort((a, b) => a.version - b.version);
   const spare = await spareSidecars(store, listing, { kept, nowMs, signal });
@@ -105,14 +102,21 @@ export async function cleanupLog(
 
 const NONE: LogFiles = { commits: 0, checkpoints: 0, checksums: 0, compactions: 0, sidecars: 0 };
 
-function describe(path: string): { kind: keyof LogFiles; version: number } | undefined {
-  const name = parseLogName(path);
-  if (name?.kind === "commit") return { kind: "commits", version: name.version };
+type Described = { kind: keyof LogFiles; version: number; from?: number };
+
+function describe(path: string): Described | undefined {
   const checksum = CHECKSUM.exec(path);
   if (checksum) return { kind: "checksums", version: Number(checksum[1]) };
-  const compaction = COMPACTION.exec(path);
-  if (compaction) return { kind: "compactions", version: Number(compaction[1]) };
+  const name = parseLogName(path);
+  if (name?.kind === "commit") return { kind: "commits", version: name.version };
+  if (name?.kind === "compaction") return { ...name, kind: "compactions" };
   return name && { kind: "checkpoints", version: name.version };
+}
+
+/** A compaction that begins with what goes has no use, unless it stands in for a commit that is missing further on. */
+function isOld({ version, from }: Described, kept: Kept): boolean {
+  if (from === undefined) return version < kept.version;
+  return kept.isGapless ? from <= kept.version : version <= kept.version;
 }
 
 /** The newest version that is not younger than a time; undefined where all are. */
@@ -130,6 +134,9 @@ async function newestAt(
   }
 }
 
+/** The version that stays the oldest, and whether each commit after it is there. */
+type Kept = { version: number; isGapless: boolean };
+
 /**
  * The newest checkpoint up to a version that leads to the newest version without a gap, can be read, and whose commit has a time that
  * does not rest on those before it: times are made increasing, so those of later versions would change with what is deleted.
@@ -139,15 +146,17 @@ async function checkpointToKeep(
   listing: LogListing,
   version: number,
   signal: AbortSignal,
-): Promise<CheckpointFiles | undefined> {
-  const leading = new Set(segmentsTo(listing, undefined).map(({ checkpoint }) => checkpoint));
+): Promise<Kept | undefined> {
+  const leading = new Map(segmentsTo(listing, undefined).map((segment) => [segment.checkpoint, segment]));
   const times = new Map(fileTimes(listing.commits).map((commit) => [commit.version, commit.timestampMs]));
   for (const checkpoint of listing.checkpoints) {
-    if (checkpoint.version > version || !leading.has(checkpoint)) continue;
+    const segment = leading.get(checkpoint);
+    if (checkpoint.version > version || !segment) continue;
     const commit = listing.commits.find((one) => one.version === checkpoint.version);
     const isOwnTime =
       commit !== undefined && Math.floor(commit.object.modifiedMs) === times.get(checkpoint.version);
-    if (isOwnTime && (await isWhole(store, checkpoint, signal))) return checkpoint;
+    if (!isOwnTime || !(await isWhole(store, checkpoint, signal))) continue;
+    return { version: checkpoint.version, isGapless: segment.commits.every((file) => !file.isCompaction) };
   }
   return undefined;
 }
@@ -172,7 +181,7 @@ async function isWhole(store: Store, checkpoint: CheckpointFiles, signal: AbortS
 async function spareSidecars(
   store: Store,
   listing: LogListing,
-  options: { kept: CheckpointFiles; nowMs: number; signal: AbortSignal },
+  options: { kept: Kept; nowMs: number; signal: AbortSignal },
 ): Promise<StoredObject[]> {
   const { kept, nowMs, signal } = options;
   const old: StoredObject[] = [];

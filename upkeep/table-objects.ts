@@ -13,16 +13,13 @@ import { mappingMode, physicalName } from "../engine/column-mapping.ts";
 const DATA_FOLDERS = ["_change_data", "_delta_index"];
 const LAST_CHARACTER = "\u{10FFFF}";
 
-/**
- * The objects that are data: all but those in or below a name that begins with `_` or `.`, which are somebody's own (the log is one
- * of them), except the folders of partition columns named like that and of the change data feed.
- */
+/** The objects of the table that are data: see `dataFilter`. */
 export async function* dataObjects(
   store: Store,
   table: Pick<Snapshot, "schema" | "partitionColumns" | "metadata" | "protocol">,
   signal: AbortSignal,
 ): AsyncGenerator<StoredObject> {
-  const isData = dataNames(table);
+  const isData = dataFilter(table);
   for await (const object of objectsBesideLog(store, signal)) if (isData(object.path)) yield object;
 }
 
@@ -35,7 +32,11 @@ export async function* objectsBesideLog(store: Store, signal: AbortSignal): Asyn
   yield* store.list("", { startAfter: `${LOG_FOLDER}${LAST_CHARACTER}`, signal });
 }
 
-function dataNames(
+/**
+ * Whether an object is data: all but those in or below a name that begins with `_` or `.`, which are somebody's own, except the folders
+ * of partition columns named like that and of the change data feed.
+ */
+export function dataFilter(
   table: Pick<Snapshot, "schema" | "partitionColumns" | "metadata" | "protocol">,
 ): (path: string) => boolean {
   const mode = mappingMode(table);
