@@ -41,7 +41,7 @@ const WHOLE_DIGITS: Readonly<Record<string, number>> = {
   HUGEINT: 39,
 };
 const COMPARED_AS_TIME = new Set(["DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE"]);
-const NULL_TYPE = '"NULL"';
+const NULL: TypedConstant = { constant: null, family: "NULL", digits: undefined };
 
 /** Whether an expression is made of constants alone, and may be computed ahead. */
 export function isConstant(node: Tree | undefined): node is TreeNode {
@@ -94,7 +94,7 @@ export async function computeConstants(
 
 /** Whether DuckDB compares a column with all of these in the way it would with each alone. */
 export function agree(constants: readonly TypedConstant[], type: DataType): boolean {
-  const proper = constants.filter(({ family }) => family !== NULL_TYPE);
+  const proper = constants.filter(({ family }) => family !== NULL.family);
   if (new Set(proper.map(({ family, digits }) => (digits ? "digits" : family))).size > 1) return false;
   if (type === "float" || type === "double" || proper.every(({ digits }) => !digits)) return true;
   const all = [digitsOf(type), ...proper.map(({ digits }) => digits)].filter(
@@ -125,7 +125,7 @@ function typedConstant(
   own: string,
   text: string | null,
 ): TypedConstant | undefined {
-  if (own === NULL_TYPE) return { constant: null, family: NULL_TYPE, digits: undefined };
+  if (isNode(node.value) && node.value.is_null === true) return NULL;
   const family = isLiteral(node) ? "literal" : own;
   const constant = text === null ? undefined : constantOf(type, family, text);
   return constant && { constant, family, digits: digitsOf(family) };

@@ -25,12 +25,10 @@ export type Predicate =
 
 export type Operator = "=" | "<" | "<=";
 
-/** What is known of a column in one file. Bounds are outer ones: values lie between, and need not reach them. */
+/** What is known of a column in some rows. Bounds are outer ones: values lie between, and need not reach them. */
 export type Facts = {
   mayBeNull: boolean;
   mayBeValue: boolean;
-  /** Besides what lies between the bounds. */
-  mayBeNaN: boolean;
   min: Comparable | undefined;
   max: Comparable | undefined;
 };
@@ -38,7 +36,6 @@ export type Facts = {
 export const NOTHING_KNOWN: Facts = {
   mayBeNull: true,
   mayBeValue: true,
-  mayBeNaN: true,
   min: undefined,
   max: undefined,
 };
@@ -46,8 +43,8 @@ export const NOTHING_KNOWN: Facts = {
 /** A set of truth values that rows may have: never fewer than they do. */
 export type Outcomes = number;
 export const TRUE = 1;
-export const FALSE = 2;
-export const NULL = 4;
+const FALSE = 2;
+const NULL = 4;
 const ANY = TRUE | FALSE | NULL;
 
 /** What the predicate may be for the rows of a file. Empty only for a file without rows. */
@@ -74,11 +71,7 @@ export function outcomesOf(predicate: Predicate, factsOf: (column: PruneColumn) 
   }
 }
 
-/** Whether any column of the predicate is in data files rather than in the partition values. */
-export function needsStats(predicate: Predicate): boolean {
-  return columnsOf(predicate).some((column) => !column.isPartition);
-}
-
+/** Each mention of a column. */
 export function columnsOf(predicate: Predicate): PruneColumn[] {
   switch (predicate.kind) {
     case "unknown":
@@ -111,8 +104,7 @@ function comparison(operator: Operator, facts: Facts, constant: Constant): Outco
   const low = facts.min === undefined ? -1 : compare(facts.min, constant);
   const high = facts.max === undefined ? 1 : compare(facts.max, constant);
   // Bounds the wrong way around are none.
-  const values = low > high ? TRUE | FALSE : between(operator, low, high);
-  return nulls | values | (facts.mayBeNaN ? between(operator, 1, 1) : 0);
+  return nulls | (low > high ? TRUE | FALSE : between(operator, low, high));
 }
 
 /** Of values from one that compares as `low` to one that compares as `high`. */

@@ -41,7 +41,7 @@ export function statsReader(
 
 /**
  * Nulls are told from a count only where it is 0 or all rows, which holds with deletion vectors too. A bound that cannot be trusted is
- * none. NaN is in no statistics, so a float may always hold it.
+ * none. NaN is in no statistics: what is said of a float is said of its numbers.
  */
 export function statsFacts({ numRecords, tree }: ParsedStats, column: PruneColumn): Facts {
   const nulls = count(at(tree, "nullCount", column.path));
@@ -49,7 +49,6 @@ export function statsFacts({ numRecords, tree }: ParsedStats, column: PruneColum
   return {
     mayBeNull: nulls !== 0n,
     mayBeValue: !isAllNull,
-    mayBeNaN: column.type === "float" || column.type === "double",
     min: lowest(column, at(tree, "minValues", column.path)),
     max: highest(column, at(tree, "maxValues", column.path)),
   };

@@ -6,17 +6,21 @@ import {
   columnsOf,
   type Facts,
   NOTHING_KNOWN,
-  needsStats,
   outcomesOf,
   type Predicate,
   type PruneColumn,
   TRUE,
 } from "./prune-predicate.ts";
 import { statsFacts, statsReader } from "./prune-stats.ts";
-import { comparableOf } from "./prune-values.ts";
+import { type Comparable, comparableOf } from "./prune-values.ts";
 
 /** Rows of a file that a predicate takes. `all` rests on partition values only, never on statistics. */
 export type Match = "none" | "some" | "all";
+
+/** Floats of one predicate that are looked at both as numbers and as NaN. */
+const MAX_FLOATS = 4;
+const ONLY_NAN = only(Number.NaN);
+const ONLY_NULL: Facts = { ...NOTHING_KNOWN, mayBeValue: false };
 
 /**
  * The files that may hold such rows, one at a time, in the snapshot's order. Partition values are looked at once a partition, and statistics
@@ -52,23 +56,52 @@ export function mayMatchPartition(predicate: Predicate, values: PartitionValues)
 
 /** Whether statistics leave it open that a file has such rows; what holds for its partition counts with it. */
 function statsMatcher(predicate: Predicate): (add: Add) => boolean {
-  if (!needsStats(predicate)) return () => true;
-  const read = statsReader(columnsOf(predicate).filter((column) => !column.isPartition));
+  const columns = columnsOf(predicate).filter((column) => !column.isPartition);
+  if (columns.length === 0) return () => true;
+  const read = statsReader(columns);
+  const cases = casesOf(columns);
   return (add) => {
     const stats = read(add.stats);
     if (stats === undefined) return true;
-    const outcomes = outcomesOf(predicate, (column) =>
-      column.isPartition ? partitionFacts(column, add.partitionValues) : statsFacts(stats, column),
-    );
-    return (outcomes & TRUE) !== 0;
+    return cases.some((assumed) => {
+      const outcomes = outcomesOf(predicate, (column) =>
+        column.isPartition
+          ? partitionFacts(column, add.partitionValues)
+          : (assumed(column) ?? statsFacts(stats, column)),
+      );
+      return (outcomes & TRUE) !== 0;
+    });
   };
+}
+
+/**
+ * The rows of a file may have NaN where statistics tell of numbers, so floats are looked at both ways: row by row a column is one or the
+ * other. With many of them that would be too many ways, and nothing is known of them.
+ */
+function casesOf(columns: readonly PruneColumn[]): ((column: PruneColumn) => Facts | undefined)[] {
+  const floats = columns.filter(({ type }) => type === "float" || type === "double");
+  const names = [...new Set(floats.map(nameOf))];
+  const places = new Map(floats.map((column) => [column, names.indexOf(nameOf(column))]));
+  if (names.length > MAX_FLOATS) return [(column) => (places.has(column) ? NOTHING_KNOWN : undefined)];
+  return Array.from({ length: 2 ** names.length }, (_, chosen) => (column: PruneColumn) => {
+    const place = places.get(column);
+    return place !== undefined && (chosen & (1 << place)) !== 0 ? ONLY_NAN : undefined;
+  });
+}
+
+function nameOf(column: PruneColumn): string {
+  return JSON.stringify(column.path);
 }
 
 /** One value, the same for all rows. A text that is no value of the type is for the scan to complain about. */
 function partitionFacts(column: PruneColumn, values: PartitionValues): Facts {
   const text = values[column.path[0]!] ?? "";
-  if (text === "") return { ...NOTHING_KNOWN, mayBeValue: false };
+  if (text === "") return ONLY_NULL;
   const value = comparableOf(column.type, text);
   if (value === undefined) return NOTHING_KNOWN;
-  return { mayBeNull: false, mayBeValue: true, mayBeNaN: false, min: value, max: value };
+  return only(value);
+}
+
+function only(value: Comparable): Facts {
+  return { mayBeNull: false, mayBeValue: true, min: value, max: value };
 }
