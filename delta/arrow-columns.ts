@@ -86,7 +86,8 @@ export function fieldsOf(columns: Readonly<Record<string, Data>>): Field<DataTyp
   return Object.entries(columns).map(([name, data]) => new Field(name, data.type as DataType, true));
 }
 
-function validity(values: Values<unknown>): { nullCount: number; nullBitmap: Uint8Array } {
+/** What says which of the values are null. */
+export function validity(values: Values<unknown>): { nullCount: number; nullBitmap: Uint8Array } {
   let present = 0;
   const nullBitmap = bits(values.length, (at) => {
     const isThere = values[at] !== null && values[at] !== undefined;

@@ -1,4 +1,4 @@
-/** Builds the Parquet bytes of a classic checkpoint (PROTOCOL.md, "Checkpoint Schema"). */
+/** Builds the Parquet bytes of a checkpoint or of a sidecar of one (PROTOCOL.md, "Checkpoint Schema"). */
 
 import { makeData, RecordBatch, Schema, Struct, Table, tableToIPC } from "apache-arrow";
 import {
@@ -18,13 +18,21 @@ import type {
   Txn,
 } from "./actions.ts";
 import { bool, fieldsOf, int32, int64, stringMap, strings, struct, utf8 } from "./arrow-columns.ts";
+import { typedColumns } from "./checkpoint-typed.ts";
+import type { StatsTable } from "./stats-columns.ts";
 
 /** Rows encoded at once: bounds the memory of a checkpoint of millions of files. */
 const WINDOW = 16_384;
+/** Rows that a reader can decode by themselves; the encoder holds them until they are all there. */
+const ROW_GROUP = 4 * WINDOW;
+
+/** How the statistics of files are written: as text, and as columns typed like those of `asColumnsOf`. */
+export type StatsForm = { asJson: boolean; asColumnsOf?: StatsTable };
 
 /** The file's bytes and how many rows it has. `actions` is read lazily, once. */
 export async function encodeCheckpoint(
   actions: Iterable<Action>,
+  stats: StatsForm = { asJson: true },
 ): Promise<{ bytes: Uint8Array; rows: number }> {
   const windows = windowsOf(actions);
   let rows = 0;
@@ -33,11 +41,15 @@ export async function encodeCheckpoint(
       const next = windows.next();
       if (next.done) return controller.close();
       rows += next.value.length;
-      for (const batch of toParquetTable(next.value).recordBatches()) controller.enqueue(batch);
+      const table = toParquetTable(next.value, stats);
+      for (const batch of table.recordBatches()) controller.enqueue(batch);
+      // Outside of the garbage collector's sight: left to it, a large checkpoint would pile up there whole.
+      table.free();
     },
   });
   const properties = new WriterPropertiesBuilder()
     .setCompression(Compression.SNAPPY)
+    .setMaxRowGroupSize(ROW_GROUP)
     .setCreatedBy("delta-stream-lab version 0.1.0 (build 0)")
     .build();
   const chunks: Uint8Array[] = [];
@@ -57,12 +69,12 @@ function* windowsOf(actions: Iterable<Action>): Generator<Action[]> {
 }
 
 /** One row per action, exactly one of its columns not null. */
-function toParquetTable(actions: readonly Action[]): ParquetTable {
+function toParquetTable(actions: readonly Action[], stats: StatsForm): ParquetTable {
   const pick = <T>(kind: string): (T | undefined)[] =>
     actions.map((action) => (action as Record<string, unknown>)[kind] as T | undefined);
   const columns = {
     txn: txnColumn(pick("txn")),
-    add: addColumn(pick("add")),
+    add: addColumn(pick("add"), stats),
     remove: removeColumn(pick("remove")),
     metaData: metadataColumn(pick("metaData")),
     protocol: protocolColumn(pick("protocol")),
@@ -86,14 +98,15 @@ function txnColumn(txns: (Txn | undefined)[]) {
   });
 }
 
-function addColumn(adds: (Add | undefined)[]) {
+function addColumn(adds: (Add | undefined)[], { asJson, asColumnsOf }: StatsForm) {
   return struct(adds, {
     path: utf8(adds.map((add) => add?.path)),
     partitionValues: stringMap(adds.map((add) => add?.partitionValues)),
     size: int64(adds.map((add) => add?.size)),
     modificationTime: int64(adds.map((add) => add?.modificationTime)),
     dataChange: bool(adds.map((add) => (add ? false : undefined))),
-    stats: utf8(adds.map((add) => add?.stats)),
+    ...(asJson ? { stats: utf8(adds.map((add) => add?.stats)) } : {}),
+    ...(asColumnsOf ? typedColumns(adds, asColumnsOf) : {}),
     tags: stringMap(adds.map((add) => add?.tags)),
     ...fileColumns(adds),
     clusteringProvider: utf8(adds.map((add) => add?.clusteringProvider)),

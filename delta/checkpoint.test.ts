@@ -3,16 +3,19 @@ import { test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import { isLabError } from "../core/errors.ts";
 import type { Action } from "./actions.ts";
-import { type CheckpointMark, isCheckpointDue } from "./checkpoint.ts";
+import { type CheckpointMark, isCheckpointDue, writeCheckpoint } from "./checkpoint.ts";
+import { contentOf } from "./checkpoint-content.ts";
 import { type CheckpointRow, readCheckpoint } from "./checkpoint-read.ts";
+import { writeWithSidecars } from "./checkpoint-sidecars.ts";
 import { encodeCheckpoint } from "./checkpoint-write.ts";
+import { jsonChecksum } from "./checksum.ts";
 import { createTable } from "./create.ts";
 import { readHint } from "./last-checkpoint.ts";
 import { beforeVersion, checkpointPath, LAST_CHECKPOINT } from "./log-names.ts";
 import { openTable } from "./open.ts";
 import { memoryStore } from "./store/memory.ts";
 import type { Store } from "./store/store.ts";
-import { commit, committed, file, removal, schema, signal } from "./table.fixture.ts";
+import { collect, commit, committed, file, removal, schema, signal } from "./table.fixture.ts";
 import type { Snapshot } from "./table.ts";
 
 async function rowsOf(bytes: Uint8Array): Promise<CheckpointRow[]> {
@@ -111,7 +114,9 @@ test("the hint follows the checkpoint and says what is in it", async () => {
   const { store, table } = await tableOf(3);
   await table.checkpoint(await table.latest(signal), signal);
   const { sizeInBytes, ...hint } = (await readHint(store, signal))!;
-  assert.deepEqual(hint, { version: 3, size: 5, numOfAddFiles: 3 });
+  const { checksum, ...fields } = hint as typeof hint & { checksum: string };
+  assert.deepEqual(fields, { version: 3, size: 5, numOfAddFiles: 3 });
+  assert.equal(checksum, jsonChecksum(JSON.stringify({ ...fields, sizeInBytes })));
   assert.equal(sizeInBytes, (await store.get(checkpointPath(3), signal)).length);
 });
 
@@ -213,6 +218,79 @@ async function recheckpointed(write: (store: Store, actions: Action[]) => Promis
   for (let version = 0; version <= 2; version++) await store.delete(`${beforeVersion(version)}.json`, signal);
   return (await openTable(store, signal)).latest(signal);
 }
+
+test("transactions are forgotten only where the table says so and they say when they were written", async () => {
+  const now = () => 10 * 86_400_000;
+  const keep = { "delta.setTransactionRetentionDuration": "interval 2 days" };
+  const { store, table } = await tableOf(0, { now }, keep);
+  const txns = [
+    { appId: "stream", version: 1n },
+    { appId: "old", version: 2n, lastUpdated: 8 * 86_400_000 },
+    { appId: "new", version: 3n, lastUpdated: 8 * 86_400_000 + 1 },
+  ];
+  await commit(table, { txns });
+  await table.checkpoint(await table.latest(signal), signal);
+  const kept = (await rowsOf(await store.get(checkpointPath(1), signal))).filter((row) => "txn" in row);
+  assert.deepEqual(
+    kept.map((row) => row.txn.appId),
+    ["stream", "new"],
+  );
+});
+
+const V2 = { "delta.checkpointPolicy": "v2" };
+
+/** Paths below a prefix. */
+async function pathsOf(store: Store, prefix: string): Promise<string[]> {
+  return (await collect(store.list(prefix, { signal }))).map(({ path }) => path);
+}
+
+test("a table that asks for V2 checkpoints gets sidecars and the file that names them, last", async () => {
+  const { store, table } = await tableOf(3, {}, V2);
+  const order: string[] = [];
+  const watched: Store = {
+    ...store,
+    async put(path, body, given) {
+      order.push(path.replace(/[0-9a-f-]{36}/, "UUID"));
+      await store.put(path, body, given);
+    },
+  };
+  const again = await openTable(watched, signal);
+  await again.checkpoint(await table.latest(signal), signal);
+  assert.deepEqual(order, [
+    "_delta_log/_sidecars/UUID.parquet",
+    `${beforeVersion(3)}.checkpoint.UUID.json`,
+    LAST_CHECKPOINT,
+  ]);
+  const { size, numOfAddFiles } = (await readHint(store, signal))!;
+  // Three files; protocol, metadata, checkpointMetadata and sidecar.
+  assert.deepEqual([size, numOfAddFiles], [7, 3]);
+  for (let version = 0; version <= 3; version++) await store.delete(`${beforeVersion(version)}.json`, signal);
+  assert.equal((await (await openTable(store, signal)).latest(signal)).numFiles, 3);
+});
+
+test("many files go to many sidecars, and no files to none", async () => {
+  const { store, table } = await tableOf(5, {}, V2);
+  const snapshot = await table.latest(signal);
+  await writeWithSidecars(store, snapshot, contentOf(snapshot, 0), signal, 2);
+  assert.equal((await pathsOf(store, "_delta_log/_sidecars/")).length, 3);
+  for (let version = 0; version <= 5; version++) await store.delete(`${beforeVersion(version)}.json`, signal);
+  const names = [...(await (await openTable(store, signal)).latest(signal)).files()].map((add) => add.path);
+  assert.deepEqual(names.sort(), ["f1", "f2", "f3", "f4", "f5"]);
+
+  const empty = await tableOf(0, {}, V2);
+  await empty.table.checkpoint(await empty.table.latest(signal), signal);
+  assert.deepEqual(await pathsOf(empty.store, "_delta_log/_sidecars/"), []);
+  await empty.store.delete(`${beforeVersion(0)}.json`, signal);
+  assert.equal((await (await openTable(empty.store, signal)).latest(signal)).numFiles, 0);
+});
+
+test("the policy asks in vain where the protocol has no such feature", async () => {
+  const { store, table } = await tableOf(1);
+  const snapshot = await table.latest(signal);
+  const metadata = { ...snapshot.metadata, configuration: V2 };
+  await writeCheckpoint(store, { ...snapshot, metadata }, { now: () => 0 }, signal);
+  assert.deepEqual(await pathsOf(store, "_delta_log/_sidecars/"), []);
+});
 
 test("a checkpoint in parts is read, whole or not at all", async () => {
   const part = (n: number) => `${beforeVersion(3)}.checkpoint.000000000${n}.0000000002.parquet`;

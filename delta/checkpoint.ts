@@ -1,15 +1,16 @@
 /** When a checkpoint is due, and writing one: the file first, verified, then the hint that points at it. */
 
-import { isDeepStrictEqual } from "node:util";
-import { LabError } from "../core/errors.ts";
 import type { Action } from "./actions.ts";
-import { readCheckpoint } from "./checkpoint-read.ts";
+import { type CheckpointContent, contentOf } from "./checkpoint-content.ts";
+import { type WrittenCheckpoint, writeWithSidecars } from "./checkpoint-sidecars.ts";
+import { checkpointCheck } from "./checkpoint-verify.ts";
 import { encodeCheckpoint } from "./checkpoint-write.ts";
 import { readHint, writeHint } from "./last-checkpoint.ts";
 import { checkpointPath } from "./log-names.ts";
+import { writerFeaturesOf } from "./protocol.ts";
 import type { Store } from "./store/store.ts";
 import type { Snapshot } from "./table.ts";
-import { checkpointInterval, deletedFileRetentionMs } from "./table-properties.ts";
+import { checkpointInterval } from "./table-properties.ts";
 
 /** The newest checkpoint known of, and the bytes that commits had brought by then. */
 export type CheckpointMark = { version: number; sizeInBytes: number; numFiles: number; bytesWritten: number };
@@ -61,7 +62,9 @@ export async function checkpointIfDue(
   return { mark: { ...ours, bytesWritten }, isWritten: true };
 }
 
-/** Writes a classic checkpoint of `snapshot` and points `_last_checkpoint` at it. INTERNAL where it would not read back the same. */
+/**
+ * Writes a checkpoint of `snapshot` and points `_last_checkpoint` at it. INTERNAL where it would not read back the same: then no reader finds it.
+ */
 export async function writeCheckpoint(
   store: Store,
   snapshot: Snapshot,
@@ -69,65 +72,35 @@ export async function writeCheckpoint(
   signal: AbortSignal,
 ): Promise<Omit<CheckpointMark, "bytesWritten">> {
   const { version, numFiles } = snapshot;
-  const path = checkpointPath(version);
-  const { bytes, rows } = await encodeCheckpoint(checkpointActions(snapshot, options.now()));
-  await verify(bytes, path, snapshot);
-  await store.put(path, bytes, signal);
+  const content = contentOf(snapshot, options.now());
+  const write = isV2(snapshot) ? writeWithSidecars : writeClassic;
+  const { sizeInBytes, size } = await write(store, snapshot, content, signal);
   options.onStep?.("in-checkpoint");
-  await writeHint(store, { version, size: rows, sizeInBytes: bytes.length, numOfAddFiles: numFiles }, signal);
-  return { version, sizeInBytes: bytes.length, numFiles };
+  await writeHint(store, { version, size, sizeInBytes, numOfAddFiles: numFiles }, signal);
+  return { version, sizeInBytes, numFiles };
 }
 
-/** What a checkpoint holds: tombstones only while older versions may still need their files. */
-function* checkpointActions(snapshot: Snapshot, nowMs: number): Generator<Action> {
-  const { protocol, metadata } = snapshot;
-  yield { protocol };
-  yield { metaData: metadata };
-  for (const txn of snapshot.txns().values()) yield { txn };
-  for (const domainMetadata of snapshot.domains().values()) yield { domainMetadata };
-  const expired = nowMs - deletedFileRetentionMs(metadata.configuration);
-  for (const remove of snapshot.tombstones()) if ((remove.deletionTimestamp ?? 0) > expired) yield { remove };
-  for (const add of snapshot.files()) yield { add };
+function isV2({ protocol, metadata }: Snapshot): boolean {
+  const isAsked = metadata.configuration["delta.checkpointPolicy"] === "v2";
+  return isAsked && writerFeaturesOf(protocol).has("v2Checkpoint");
 }
 
-/** A checkpoint outlives the commits it stands for, so it is read back before anybody can rely on it. */
-async function verify(bytes: Uint8Array, path: string, snapshot: Snapshot): Promise<void> {
-  const found = {
-    numFiles: 0,
-    sizeBytes: 0,
-    txns: new Map(),
-    domains: new Map(),
-    protocol: {},
-    metadata: {},
-  };
-  for await (const rows of readCheckpoint(bytes, path)) {
-    for (const row of rows) {
-      if ("add" in row) {
-        found.numFiles++;
-        found.sizeBytes += row.add.size;
-      } else if ("txn" in row) found.txns.set(row.txn.appId, row.txn);
-      else if ("domainMetadata" in row) found.domains.set(row.domainMetadata.domain, row.domainMetadata);
-      else if ("protocol" in row) found.protocol = row.protocol;
-      else if ("metaData" in row) found.metadata = row.metaData;
-    }
-  }
-  const { numFiles, sizeBytes, protocol, metadata } = snapshot;
-  const wanted = {
-    numFiles,
-    sizeBytes,
-    txns: snapshot.txns(),
-    domains: snapshot.domains(),
-    protocol,
-    metadata,
-  };
-  for (const key of Object.keys(wanted) as (keyof typeof wanted)[]) {
-    if (!isDeepStrictEqual(found[key], wanted[key]))
-      throw new LabError(
-        "INTERNAL",
-        `checkpoint ${path} does not hold the ${key} of version ${snapshot.version}`,
-        {
-          details: { path, key },
-        },
-      );
-  }
+async function writeClassic(
+  store: Store,
+  snapshot: Snapshot,
+  content: CheckpointContent,
+  signal: AbortSignal,
+): Promise<WrittenCheckpoint> {
+  const path = checkpointPath(snapshot.version);
+  const { bytes, rows } = await encodeCheckpoint(classicActions(content), content.stats);
+  const check = checkpointCheck();
+  await check.read(bytes, path);
+  check.finish(snapshot, content.txns);
+  await store.put(path, bytes, signal);
+  return { sizeInBytes: bytes.length, size: rows };
+}
+
+function* classicActions(content: CheckpointContent): Generator<Action> {
+  yield* content.actions();
+  yield* content.files();
 }

@@ -1,6 +1,7 @@
 /** `_last_checkpoint`: where to start reading, as a hint that may be wrong (PROTOCOL.md, "Last Checkpoint File"). */
 
 import { isLabError } from "../core/errors.ts";
+import { jsonChecksum } from "./checksum.ts";
 import { LAST_CHECKPOINT } from "./log-names.ts";
 import type { Store } from "./store/store.ts";
 
@@ -13,16 +14,19 @@ export type CheckpointHint = {
   numOfAddFiles?: number;
 };
 
-/** The hint, or undefined where it is missing or makes no sense: then the log is listed from its start. */
+/** The hint, or undefined where it is missing, makes no sense or is not what its checksum says: then the log is listed from its start. */
 export async function readHint(store: Store, signal: AbortSignal): Promise<CheckpointHint | undefined> {
   try {
     const bytes = await store.get(LAST_CHECKPOINT, signal);
-    const hint = JSON.parse(Buffer.from(bytes).toString("utf8")) as Partial<CheckpointHint> | null;
+    const text = Buffer.from(bytes).toString("utf8");
+    const hint = JSON.parse(text) as (Partial<CheckpointHint> & { checksum?: unknown }) | null;
     const isSane = Number.isSafeInteger(hint?.version) && hint!.version! >= 0;
-    return isSane ? (hint as CheckpointHint) : undefined;
+    const isWhole = typeof hint?.checksum !== "string" || hint.checksum === jsonChecksum(text);
+    return isSane && isWhole ? (hint as CheckpointHint) : undefined;
   } catch (error) {
-    if (isLabError(error, "OBJECT_MISSING") || error instanceof SyntaxError) return undefined;
-    throw error;
+    signal.throwIfAborted();
+    if (isLabError(error) && error.code !== "OBJECT_MISSING") throw error;
+    return undefined;
   }
 }
 
@@ -30,5 +34,8 @@ export async function readHint(store: Store, signal: AbortSignal): Promise<Check
 export async function writeHint(store: Store, hint: CheckpointHint, signal: AbortSignal): Promise<void> {
   const current = await readHint(store, signal);
   if (current && current.version > hint.version) return;
-  await store.put(LAST_CHECKPOINT, Buffer.from(JSON.stringify(hint)), signal);
+  const { version, size, sizeInBytes, numOfAddFiles } = hint;
+  const fields = { version, size, sizeInBytes, numOfAddFiles };
+  const checksum = jsonChecksum(JSON.stringify(fields));
+  await store.put(LAST_CHECKPOINT, Buffer.from(JSON.stringify({ ...fields, checksum })), signal);
 }

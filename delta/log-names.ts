@@ -52,6 +52,11 @@ export function partPath(version: number, part: number, parts: number): string {
   return `${LOG_FOLDER}${digits(version, 20)}.checkpoint.${digits(part, 10)}.${digits(parts, 10)}.parquet`;
 }
 
+/** Of a V2 checkpoint whose file actions stand in sidecars. */
+export function uuidCheckpointPath(version: number, uuid: string): string {
+  return `${LOG_FOLDER}${digits(version, 20)}.checkpoint.${uuid}.json`;
+}
+
 /** A path just before everything of `version`, for listings that start there. */
 export function beforeVersion(version: number): string {
   return `${LOG_FOLDER}${digits(version, 20)}`;
