@@ -5,11 +5,14 @@ import { join } from "node:path";
 import { Registry } from "prom-client";
 import { bytes, integer } from "../core/setting-kinds.ts";
 import { SETTINGS, setting } from "../core/settings.ts";
+import type { Intervals } from "../upkeep/schedule.ts";
 import { defineCommand } from "./command.ts";
 import { CONNECT_TIMEOUT } from "./connect-timeout.ts";
 import { findBrokers } from "./find-kafka.ts";
 import { OPS, servePart } from "./serve-part.ts";
 import { STREAM_SETTINGS, streamOptions } from "./stream-options.ts";
+import { keepTables } from "./upkeep.ts";
+import { upkeepKind, upkeepOf } from "./upkeep-plan.ts";
 
 const MIB = 1024 * 1024;
 
@@ -56,6 +59,14 @@ export const ingest = defineCommand({
       kind: { placeholder: "step", parse: (value) => value, show: (value) => value },
       default: undefined,
       description: "kill this process by SIGKILL at that step of a commit, to prove that it does no harm",
+    }),
+    upkeep: setting<Intervals | undefined>({
+      flag: "--upkeep",
+      kind: upkeepKind,
+      default: undefined,
+      defaultText: "what lab.yaml says, else off",
+      description:
+        "how often the tables are cared for, by one worker at a time: optimize=1h,vacuum=24h,cleanup=24h",
     }),
     data: SETTINGS.data,
     ...OPS,
@@ -133,6 +144,18 @@ export const ingest = defineCommand({
         env,
       );
       closing.push(() => part.close());
+      const upkeep = new AbortController();
+      const tables = values.once
+        ? []
+        : streams.flatMap(({ topic, tableUri }) =>
+            [tableUri, `${tableUri}__dead_letters`].map((uri) => ({
+              uri,
+              intervals: upkeepOf(topic, values.upkeep, context.lab),
+            })),
+          );
+      const kept = keepTables({ tables, app: values.app, data: values.data, env, log }, upkeep.signal);
+      closing.push(() => kept);
+      closing.push(async () => upkeep.abort());
       await running.run(signal);
       for (const { table, totals, version } of running.reports()) {
         const letters = totals.letters > 0 ? `, ${totals.letters.toLocaleString("en")} dead letters` : "";

@@ -30,6 +30,16 @@ const Flush = z
   })
   .partial();
 
+const Interval = z.union([z.literal("off"), spelled(duration, "1h")]);
+
+const Upkeep = z
+  .strictObject({
+    optimize: Interval.describe("How often small files are joined."),
+    vacuum: Interval.describe("How often files that no kept version needs are deleted."),
+    cleanup: Interval.describe("How often old versions are dropped from the log."),
+  })
+  .partial();
+
 const Stream = z.strictObject({
   topic: z.string().min(1),
   table: z.string().min(1).describe("A name in the store, or a URI. Default: from the topic.").optional(),
@@ -47,13 +57,14 @@ const Stream = z.strictObject({
   onUnknownField: z.enum(["add", "ignore", "deadletter"]).default("add"),
   onBadRecord: z.enum(["deadletter", "stop"]).default("deadletter"),
   flush: Flush.optional(),
+  upkeep: Upkeep.optional(),
 });
 
 const Schema = z.strictObject({
   store: z.string().min(1).describe("A folder, or s3://BUCKET/PREFIX.").optional(),
   kafka: z.strictObject({ brokers: z.string().min(1) }).optional(),
   app: z.string().min(1).optional(),
-  defaults: z.strictObject({ flush: Flush.optional() }).optional(),
+  defaults: z.strictObject({ flush: Flush.optional(), upkeep: Upkeep.optional() }).optional(),
   streams: z.array(Stream).default([]),
 });
 

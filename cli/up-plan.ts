@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import { DEMO_PRODUCERS } from "./demo.ts";
 import type { LabYaml } from "./lab-yaml.ts";
+import { speaksOfUpkeep, UPKEEP_DEFAULT } from "./upkeep-plan.ts";
 
 export type UpChoices = {
   only: readonly ("kafka" | "s3")[];
@@ -50,6 +51,7 @@ export function planUp(choices: UpChoices, lab: LabYaml, config: string): UpPlan
   const common = ["--data", choices.data, "--config", config, "--ops-port", "0"];
   const verbose = choices.verbose ? ["--verbose"] : [];
   const store = ["--store", choices.store];
+  const upkeep = speaksOfUpkeep(lab) ? [] : ["--upkeep", UPKEEP_DEFAULT];
   return {
     kafka: true,
     s3: bucket !== null,
@@ -70,7 +72,7 @@ export function planUp(choices: UpChoices, lab: LabYaml, config: string): UpPlan
             {
               name: "ingest",
               kind: "ingest",
-              args: [...["--app", choices.app], ...store, ...common, ...verbose],
+              args: [...["--app", choices.app], ...upkeep, ...store, ...common, ...verbose],
             },
           ]),
       ...demo.map(({ topic, args }) => ({

@@ -1,8 +1,6 @@
 /** Steps of `lab up` that touch Kafka, the store, or our own program. */
 
-import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
-import { isLabError, LabError } from "../core/errors.ts";
+import { isLabError } from "../core/errors.ts";
 import type { S3Settings } from "../delta/store/s3-settings.ts";
 import type { Store } from "../delta/store/store.ts";
 import { tableNameOf } from "../ingest/identity.ts";
@@ -67,13 +65,4 @@ export async function tableVersions(
     }
     return found;
   };
-}
-
-/** Path of `bin/lab.js`, from the sources and from `dist/`. */
-export function labProgram(): string {
-  for (const path of ["../bin/lab.js", "../../bin/lab.js"]) {
-    const program = fileURLToPath(new URL(path, import.meta.url));
-    if (existsSync(program)) return program;
-  }
-  throw new LabError("INTERNAL", "bin/lab.js is not beside the program");
 }

@@ -15,12 +15,13 @@ import { createSupervisor, type Supervisor } from "../services/supervisor.ts";
 import { type Context, defineCommand } from "./command.ts";
 import { CONNECT_TIMEOUT } from "./connect-timeout.ts";
 import { DEMO_YAML, demoYaml } from "./demo.ts";
+import { labProgram } from "./lab-program.ts";
 import { kafkaPart, s3Part } from "./lab-services.ts";
 import type { LabYaml } from "./lab-yaml.ts";
 import { showStatus } from "./live-status.ts";
 import { serveSupervisor } from "./serve-supervisor.ts";
 import { demoFile, planUp, type UpPlan } from "./up-plan.ts";
-import { createTopics, labProgram, makeBucket, tableVersions } from "./up-steps.ts";
+import { createTopics, makeBucket, tableVersions } from "./up-steps.ts";
 
 const settings = {
   kafka: SETTINGS.kafka,

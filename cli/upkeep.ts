@@ -1,0 +1,107 @@
+/** The schedule of upkeep beside an ingester: each chore is a command of its own, so that its memory and its end are, too. */
+
+import { join } from "node:path";
+import { isLabError, LabError } from "../core/errors.ts";
+import type { Log } from "../core/log.ts";
+import { openTable } from "../delta/open.ts";
+import { openStore } from "../delta/store/open.ts";
+import type { Store } from "../delta/store/store.ts";
+import { spawnGuarded } from "../services/guard.ts";
+import { type Chore, type Intervals, runSchedule } from "../upkeep/schedule.ts";
+import { labProgram } from "./lab-program.ts";
+
+/** Joining everything in each turn would write a large file again for every few small ones. */
+const ARGS: Readonly<Record<Chore, readonly string[]>> = {
+  optimize: ["--tiered"],
+  vacuum: [],
+  cleanup: [],
+};
+
+export type UpkeepOptions = {
+  tables: readonly { uri: string; intervals: Intervals }[];
+  app: string;
+  /** What the commands say goes to `logs/upkeep.log` in it. */
+  data: string;
+  env: NodeJS.ProcessEnv;
+  log: Log;
+};
+
+/** Runs until `signal` aborts; then the command that runs is ended, too. Failures are logged: a table that is not cared for still ingests. */
+export async function keepTables(options: UpkeepOptions, signal: AbortSignal): Promise<void> {
+  const inTurn = turns();
+  const cared = options.tables.filter(({ intervals }) => Object.keys(intervals).length > 0);
+  await Promise.all(cared.map((table) => keepTable(options, table, inTurn, signal)));
+}
+
+type InTurn = (work: () => Promise<void>) => Promise<void>;
+
+/** One command at a time, whatever the number of tables: upkeep must not take the machine from the ingester. */
+function turns(): InTurn {
+  let last: Promise<void> = Promise.resolve();
+  return (work) => {
+    const mine = last.then(work);
+    last = mine.catch(() => undefined);
+    return mine;
+  };
+}
+
+async function keepTable(
+  options: UpkeepOptions,
+  { uri, intervals }: UpkeepOptions["tables"][number],
+  inTurn: InTurn,
+  signal: AbortSignal,
+): Promise<void> {
+  const { app, env, log } = options;
+  let store: Store | undefined;
+  try {
+    await runSchedule(
+      {
+        app,
+        intervals,
+        async openTable(waiting) {
+          store ??= await openStore(uri, { signal: waiting, env });
+          try {
+            return await openTable(store, waiting);
+          } catch (error) {
+            if (isLabError(error, "NOT_A_TABLE")) return null;
+            throw error;
+          }
+        },
+        perform: (chore, waiting) =>
+          inTurn(async () => {
+            waiting.throwIfAborted();
+            log.info({ table: uri, chore }, "upkeep");
+            await runCommand(options, [chore, uri, ...ARGS[chore]], waiting);
+          }),
+        onFailure: (error, chore) => log.warn({ table: uri, chore, err: String(error) }, "upkeep failed"),
+        now: Date.now,
+        random: Math.random,
+      },
+      signal,
+    );
+  } finally {
+    await store?.close();
+  }
+}
+
+async function runCommand(
+  options: UpkeepOptions,
+  args: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  const logFile = join(options.data, "logs", "upkeep.log");
+  const child = spawnGuarded({
+    command: process.execPath,
+    args: [labProgram(), ...args],
+    // It is no part of the lab: nobody asks for its state.
+    env: { ...options.env, LAB_RUN_FILE: undefined, LAB_PARENT: undefined, LAB_OPS_PORT: undefined },
+    logFile,
+    signal,
+  });
+  const { code } = await child.exited;
+  signal.throwIfAborted();
+  if (code === 0) return;
+  throw new LabError("SERVICE_FAILED", `lab ${args.join(" ")} ended with ${code}`, {
+    hint: `see ${logFile}`,
+  });
+}
