@@ -115,6 +115,10 @@ export async function openAdmin(kafka: KafkaOptions): Promise<Admin> {
         `nothing can be read of ${topic}-${partition} from offset ${at} on`,
       );
     },
+    async groupMembers(group) {
+      const { groups } = await once("", (admin) => admin.describeGroups([group]));
+      return groups[0]?.members.length ?? 0;
+    },
     close: access.close,
   };
 }

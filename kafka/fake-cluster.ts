@@ -31,6 +31,8 @@ export type FakeCluster = {
   whenUp(signal: AbortSignal): Promise<void>;
   join(group: string, member: FakeMember): void;
   leave(group: string, member: FakeMember): void;
+  /** How many a group has. */
+  members(group: string): number;
   rebalance(group: string): void;
   owner(partition: TopicPartition): FakeMember[];
   wakeAll(): void;
@@ -148,6 +150,7 @@ export function createFakeCluster(now: () => number): FakeCluster {
       owned.delete(member);
       if (groups.get(group)?.delete(member) === true) rebalance(group);
     },
+    members: (group) => groups.get(group)?.size ?? 0,
     rebalance,
     owner: ({ topic: name, partition }) =>
       [...owned]

@@ -207,6 +207,7 @@ export function fakeKafka(options: { now?: () => number; mostRecordsPerBatch?: n
           const from = nextOffset < log.low ? log.low : nextOffset;
           return log.read(from, Number.MAX_SAFE_INTEGER)?.records[0] ?? null;
         }),
+      groupMembers: (group) => ask(() => cluster.members(group)),
       close: async () => {},
     };
   }

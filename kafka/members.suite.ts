@@ -149,4 +149,14 @@ export function memberPromises(check: Check): void {
     assert.deepEqual(reader.fatals.map(String), ["TypeError: a bug of the reader"]);
     assert.deepEqual(reader.outages, []);
   });
+
+  check("the members of a group are counted while they are in it", async (t, bench, admin) => {
+    const topic = await newTopic(admin, 1);
+    assert.equal(await admin.groupMembers(topic), 0);
+    const reader = openReader(t, bench.kafka, { topic, group: topic });
+    await until("the assignment", () => reader.partitions().length === 1);
+    assert.equal(await admin.groupMembers(topic), 1);
+    await reader.source.close();
+    assert.equal(await admin.groupMembers(topic), 0);
+  });
 }

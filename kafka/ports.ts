@@ -112,6 +112,8 @@ export type Admin = {
   offsetsAt(topic: string, timestampMs: number): Promise<Map<number, bigint>>;
   /** The first visible record at or after `offset`, or null at the end. Used to compare fingerprints. */
   recordAt(position: Position, signal: AbortSignal): Promise<RawRecord | null>;
+  /** How many members a consumer group has now; 0 for one that does not exist. */
+  groupMembers(group: string): Promise<number>;
   close(): Promise<void>;
 };
 
