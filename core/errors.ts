@@ -44,7 +44,7 @@ export const ERRORS = {
   VERSION_NOT_FOUND: usage("The table has no such version."),
   TIMESTAMP_NOT_FOUND: usage("The table has no version as old as that time."),
   UNSUPPORTED_FEATURE: failed("The table needs a feature that is not supported here."),
-  CORRUPT_LOG: failed("The table's log is damaged."),
+  CORRUPT_LOG: failed("The table's log is damaged, or a file that it names."),
   DATA_FILE_MISSING: failed("A data file that the log names does not exist."),
   COMMIT_CONFLICT: failed("Another writer's commit contradicts this one."),
   SCHEMA_MISMATCH: failed("Rows or a change do not fit the table's schema."),

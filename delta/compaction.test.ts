@@ -8,14 +8,15 @@ import { serializeCommit } from "./commit-file.ts";
 import { createTable } from "./create.ts";
 import { commitPath } from "./log-names.ts";
 import { openTable, readVersion } from "./open.ts";
-import { type MemoryStore, memoryStore } from "./store/memory.ts";
+import { memoryStore } from "./store/memory.ts";
+import type { Store } from "./store/store.ts";
 import { commit, file, removal, schema, signal } from "./table.fixture.ts";
 
 const compactionPath = (from: number, to: number) =>
   `_delta_log/${String(from).padStart(20, "0")}.${String(to).padStart(20, "0")}.compacted.json`;
 
 /** Versions 0 to 5: "1".."4" are added, "2" goes in version 5; txn "a" follows. */
-async function tableOfSix(): Promise<MemoryStore> {
+async function tableOfSix(): Promise<Store> {
   const store = memoryStore();
   const table = await createTable(store, { schema }, signal);
   for (const name of ["1", "2", "3", "4"])
@@ -24,15 +25,15 @@ async function tableOfSix(): Promise<MemoryStore> {
   return store;
 }
 
-async function compact(store: MemoryStore, from: number, to: number, actions: Action[]): Promise<void> {
+async function compact(store: Store, from: number, to: number, actions: Action[]): Promise<void> {
   await store.put(compactionPath(from, to), serializeCommit(actions), signal);
 }
 
-async function drop(store: MemoryStore, ...versions: number[]): Promise<void> {
+async function drop(store: Store, ...versions: number[]): Promise<void> {
   for (const version of versions) await store.delete(commitPath(version), signal);
 }
 
-const names = async (store: MemoryStore, version: number) =>
+const names = async (store: Store, version: number) =>
   [...(await readVersion(store, version, signal)).files()].map((add) => add.path).sort();
 
 test("a compaction beside its commits is not read", async () => {

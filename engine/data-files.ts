@@ -20,7 +20,7 @@ export async function locateFiles(
   if (store.localPath !== undefined) {
     const paths = all.map((add) => localPath(store, add));
     const files = await scanFiles(store, all, paths, signal);
-    return { files, explain: (error) => explainMissing(store, all, paths, error), close: async () => {} };
+    return { files, explain: (error) => explainFailure(store, all, paths, error), close: async () => {} };
   }
   if (cache === undefined) {
     throw new LabError("INTERNAL", `data files of ${store.root} need a cache`, {
@@ -35,7 +35,8 @@ export async function locateFiles(
   const lease = await cache.lease(store, remote, signal);
   try {
     const files = await scanFiles(store, all, lease.paths, signal);
-    return { files, explain: async (error) => error, close: lease.close };
+    const { paths, close } = lease;
+    return { files, explain: (error) => explainFailure(store, all, paths, error), close };
   } catch (error) {
     await lease.close();
     throw error;
@@ -70,7 +71,8 @@ function refuseOutside(store: Store, path: string): never {
   });
 }
 
-async function explainMissing(
+/** DATA_FILE_MISSING where one of the files is gone, CORRUPT_LOG where the engine complains of one by name; else the error. */
+async function explainFailure(
   store: Store,
   adds: readonly Add[],
   paths: readonly string[],
@@ -83,5 +85,19 @@ async function explainMissing(
     );
     if (!isThere) return missing(store, adds[index]!.path, error);
   }
-  return error;
+  const text = error instanceof Error && !(error instanceof LabError) ? error.message : "";
+  // The engine may speak JSON, with paths as text in it.
+  const named = paths.findIndex(
+    (path) => text.includes(path) || text.includes(JSON.stringify(path).slice(1, -1)),
+  );
+  return named < 0 ? error : damaged(store, adds[named]!.path, error as Error);
+}
+
+function damaged(store: Store, path: string, cause: Error): LabError {
+  const why = /"exception_message":"((?:[^"\\]|\\.)*)"/.exec(cause.message)?.[1] ?? cause.message;
+  return new LabError("CORRUPT_LOG", `the data file ${path} of ${store.root} is damaged: ${why}`, {
+    hint: "restore the file from a copy, or read a version without it; lab verify finds all that are damaged",
+    details: { path, table: store.root },
+    cause,
+  });
 }

@@ -39,7 +39,9 @@ export async function createPartitionTable(
     for (const [index, { add }] of files.entries()) {
       appender.appendUBigInt(BigInt(index));
       for (const field of fields) {
-        const value = add.partitionValues[physicalName(field, mode)];
+        const name = physicalName(field, mode);
+        // A column may be named like something that every object has.
+        const value = Object.hasOwn(add.partitionValues, name) ? add.partitionValues[name] : null;
         if (value === null || value === undefined || value === "") appender.appendNull();
         else appender.appendVarchar(value);
       }
@@ -60,17 +62,17 @@ export async function createPartitionTable(
   await engine.run(`DROP TABLE ${texts}`, { signal });
 }
 
-/** One row a deleted row: its file's place in the list (`i`) and its position in the file (`r`). */
-export async function createDeletedTable(
+/** One row a row of the files: its file's place in the list (`i`) and its position in the file (`r`). */
+export async function createPositionTable(
   engine: Engine,
   name: string,
-  files: readonly ScanFile[],
+  files: readonly (Float64Array | undefined)[],
   signal: AbortSignal,
 ): Promise<void> {
   await engine.run(`CREATE TABLE ${name} (i UBIGINT, r BIGINT)`, { signal });
   await append(engine, name, (appender) => {
-    for (const [index, { deleted }] of files.entries()) {
-      for (const position of deleted ?? []) {
+    for (const [index, positions] of files.entries()) {
+      for (const position of positions ?? []) {
         appender.appendUBigInt(BigInt(index));
         appender.appendBigInt(BigInt(position));
         appender.endRow();

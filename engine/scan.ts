@@ -13,7 +13,7 @@ import {
   physicalType,
 } from "./column-mapping.ts";
 import { type Engine, quoteName, quoteText, textList } from "./instance.ts";
-import { createDeletedTable, createPartitionTable, SCAN_SCHEMA } from "./scan-tables.ts";
+import { createPartitionTable, createPositionTable, SCAN_SCHEMA } from "./scan-tables.ts";
 import { sqlType } from "./sql-types.ts";
 
 /** A live file and where its bytes are in the local file system. */
@@ -22,12 +22,14 @@ export type ScanFile = {
   file: string;
   /** Positions of rows that its deletion vector takes out. */
   deleted?: Float64Array;
+  /** Positions of the only rows that count; all files of a relation have them, or none. */
+  only?: Float64Array;
 };
 
 /** Files to scan, as `locateFiles` finds them; those of a remote store stay in the cache until `close`. */
 export type DataFiles = {
   files: readonly ScanFile[];
-  /** Turns an error of a scan into DATA_FILE_MISSING where one of the files is gone; any other is given back. */
+  /** Turns an error of a scan into one that names the file which is gone or damaged; any other is given back. */
   explain(error: unknown): Promise<unknown>;
   close(): Promise<void>;
 };
@@ -104,8 +106,15 @@ export async function createRelation(engine: Engine, options: RelationOptions): 
   }
   if (files.some(({ deleted }) => deleted !== undefined)) {
     const deleted = `${SCAN_SCHEMA}.deleted_${id}`;
-    await createDeletedTable(engine, deleted, files, signal);
+    const positions = files.map((file) => file.deleted);
+    await createPositionTable(engine, deleted, positions, signal);
     from += ` ANTI JOIN ${deleted} AS d ON d.i = f.file_index AND d.r = f.file_row_number`;
+  }
+  if (files.some(({ only }) => only !== undefined)) {
+    const only = `${SCAN_SCHEMA}.only_${id}`;
+    const positions = files.map((file) => file.only);
+    await createPositionTable(engine, only, positions, signal);
+    from += ` SEMI JOIN ${only} AS o ON o.i = f.file_index AND o.r = f.file_row_number`;
   }
   const partitionValue = (index: number) =>
     isLookedUp ? `getvariable('${lookup}')[CAST(f.file_index AS BIGINT) + 1].p${index}` : `p.p${index}`;

@@ -2,7 +2,7 @@
 
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
-import { asLabError, LabError } from "../core/errors.ts";
+import { asLabError, isLabError, LabError } from "../core/errors.ts";
 import { loadState } from "../delta/load.ts";
 import { openTable } from "../delta/open.ts";
 import { snapshotOf } from "../delta/snapshot.ts";
@@ -11,12 +11,13 @@ import type { Store } from "../delta/store/store.ts";
 import type { Snapshot } from "../delta/table.ts";
 import { stream } from "../engine/result.ts";
 import { canonicalRow } from "./canonical.ts";
-import { differingFiles, withRowDiff } from "./diff.ts";
+import { readChanges } from "./changes.ts";
 import { readHistory, type VersionEntry } from "./history.ts";
 import { momentOf } from "./moment.ts";
 import type { Query } from "./query.ts";
 import { openRelations } from "./relations.ts";
 import type { AskedPoint } from "./resolve.ts";
+import { asSqlError } from "./sql-error.ts";
 
 type Request = Record<string, unknown> & { op: string };
 
@@ -26,7 +27,8 @@ type Request = Record<string, unknown> & { op: string };
  *
  * rows {table, version?} -> {rows: canonical rows}; query {sql, version?|at?} -> {columns, rows, version};
  * snapshot {table, version?} -> {version, protocol, schema, partitionColumns, numFiles, sizeBytes, txn};
- * history {table, after?, limit?} -> {history}; changes {table, from, to} -> {added, removed: canonical rows}.
+ * history {table, after?, limit?} -> {history}; changes {table, from, to} -> {rows: canonical rows with _change_type, _commit_version
+ * and _commit_timestamp at their end, of both versions and those between}.
  */
 export async function runBatch(
   query: Query,
@@ -99,17 +101,21 @@ async function canonicalRows(
   signal: AbortSignal,
 ): Promise<string[]> {
   const source = { view: "t", table: snapshot, store, adds: snapshot.files() };
-  const relations = await openRelations(query.context, [source], { signal });
   try {
-    const result = await stream(relations.engine, "FROM t", signal);
-    const canonical = canonicalRow(result.columns.map((column) => column.type));
-    const rows: string[] = [];
-    for await (const chunk of result.chunks) for (const row of chunk) rows.push(canonical(row));
-    return rows;
+    const relations = await openRelations(query.context, [source], { signal });
+    try {
+      const result = await stream(relations.engine, "FROM t", signal);
+      const canonical = canonicalRow(result.columns.map((column) => column.type));
+      const rows: string[] = [];
+      for await (const chunk of result.chunks) for (const row of chunk) rows.push(canonical(row));
+      return rows;
+    } catch (error) {
+      throw await relations.explain(error);
+    } finally {
+      await relations.close();
+    }
   } catch (error) {
-    throw await relations.explain(error);
-  } finally {
-    await relations.close();
+    throw unreadable(store, error, signal);
   }
 }
 
@@ -144,17 +150,31 @@ async function changes(
   store: Store,
   request: Request,
   signal: AbortSignal,
-): Promise<Record<string, string[]>> {
+): Promise<{ rows: string[] }> {
   const table = await openTable(store, signal);
-  const from = await table.at({ version: number(request, "from") }, signal);
-  const to = await table.at({ version: number(request, "to") }, signal);
-  const files = differingFiles(store.root, from, to);
-  const found: Record<"added" | "removed", string[]> = { added: [], removed: [] };
-  await withRowDiff(query.context, { table, to, files, signal }, async ({ columns, rows }) => {
-    const canonical = canonicalRow(columns.map((column) => column.type));
-    for await (const { sign, row } of rows) found[sign === 1 ? "added" : "removed"].push(canonical(row));
+  const range = { from: number(request, "from"), to: number(request, "to"), signal };
+  const found: string[] = [];
+  try {
+    for await (const { columns, rows } of readChanges(query.context, table, range)) {
+      const canonical = canonicalRow(columns.map((column) => column.type));
+      for (const row of rows) found.push(canonical(row));
+    }
+  } catch (error) {
+    throw unreadable(store, error, signal);
+  }
+  return { rows: found };
+}
+
+/** The statements are ours: what the engine complains of is what it was given to read. */
+function unreadable(store: Store, error: unknown, signal: AbortSignal): unknown {
+  signal.throwIfAborted();
+  const found = asSqlError(error, "", () => undefined);
+  if (!isLabError(found, "SQL_ERROR")) return found;
+  return new LabError("CORRUPT_LOG", `the rows of ${store.root} cannot be read: ${found.message}`, {
+    hint: "a data file is damaged or does not fit the schema: lab verify says which",
+    details: { table: store.root },
+    cause: error,
   });
-  return found;
 }
 
 /**

@@ -17,7 +17,14 @@ export type Reading = {
   cache: () => Promise<FileCache>;
 };
 
-export type Source = { view: string; table: RelationOptions["table"]; store: Store; adds: Iterable<Add> };
+export type Source = {
+  view: string;
+  table: RelationOptions["table"];
+  store: Store;
+  adds: Iterable<Add>;
+  /** For each of the files the positions of the only rows that count. */
+  only?: readonly Float64Array[];
+};
 
 export type Relations = {
   engine: Engine;
@@ -46,9 +53,12 @@ export async function openRelations(
     for (const data of held) await data.close();
   };
   try {
-    for (const { store, adds } of sources) {
+    for (const { store, adds, only } of sources) {
       const cache = store.localPath === undefined ? await reading.cache() : undefined;
-      held.push(await locateFiles(store, adds, cache, signal));
+      const data = await locateFiles(store, adds, cache, signal);
+      held.push(
+        only ? { ...data, files: data.files.map((file, at) => ({ ...file, only: only[at]! })) } : data,
+      );
     }
     const settings = engineSettings(reading.limits);
     engine = await openEngine(
