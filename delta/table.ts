@@ -45,7 +45,7 @@ export type Snapshot = {
  * - delete, update, merge: `partitions` that the condition may touch, and as `files` all files that were looked into (those of the
  *   partitions that statistics did not rule out), rewritten or not.
  * - overwrite: "table"; by predicate or of some partitions: `partitions`.
- * - compaction and clustering: `files` that are rewritten, with dataChange false in each add and remove.
+ * - compaction and clustering: nothing beside the removes, with dataChange false in each add and remove.
  * - restore, and whatever depends on the absence of something: "table".
  */
 export type CommitRequest = {
