@@ -14,8 +14,10 @@ export type Rewound = {
   to: bigint;
 };
 
-/** A transaction that holds the position of a Kafka partition: `lab/orders-0`, or `app-0` as kafka-delta-ingest has it. */
+/** Transactions that hold the position of a Kafka partition: `lab/orders-0`, or `app-0` as kafka-delta-ingest has it. */
 const POSITION = /-\d+$/;
+/** Ids of Spark's streams, which count batches: some end like a partition. */
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Commits of others that are passed over on the way to one of an ingester. */
 const COMMITS_LOOKED_AT = 200;
 
@@ -42,7 +44,7 @@ export async function rewoundPositions(
     );
   const rewound: Rewound[] = [];
   for (const appId of new Set([...latest.txns().keys(), ...target.txns().keys()])) {
-    if (!POSITION.test(appId)) continue;
+    if (!POSITION.test(appId) || UUID.test(appId)) continue;
     const from = latest.txn(appId) ?? -1n;
     const to = target.txn(appId) ?? (since.first.get(appId) ?? 0n) - 1n;
     if (from !== to) rewound.push({ appId, from, to });

@@ -261,22 +261,23 @@ test("in-commit timestamps that do not increase are named", async (t) => {
   await found("time", /1000 is not after/, commitPath(1));
 });
 
+const WITH_VECTORS = {
+  minReaderVersion: 3,
+  minWriterVersion: 7,
+  readerFeatures: ["deletionVectors"],
+  writerFeatures: ["deletionVectors"],
+};
+/** Takes out rows 0, 1, 4 and 5. */
+const VECTOR = {
+  storageType: "i",
+  pathOrInlineDv: "^Bg9^0rr910000000000iXQKl0rr91000935c8Xg000311onP9",
+  sizeInBytes: 40,
+  cardinality: 4,
+};
+
 test("a deletion vector that is damaged or takes out rows that are not there is named", async (t) => {
-  const { append, found, edit, verify } = await table(t);
+  const { append, found, edit } = await table(t);
   await append({ select: rows(2) });
-  const protocol = {
-    minReaderVersion: 3,
-    minWriterVersion: 7,
-    readerFeatures: ["deletionVectors"],
-    writerFeatures: ["deletionVectors"],
-  };
-  // Takes out rows 0, 1, 4 and 5.
-  const vector = {
-    storageType: "i",
-    pathOrInlineDv: "^Bg9^0rr910000000000iXQKl0rr91000935c8Xg000311onP9",
-    sizeInBytes: 40,
-    cardinality: 4,
-  };
   const withVector = (change: object) =>
     edit(commitPath(1), (text) =>
       text
@@ -284,19 +285,31 @@ test("a deletion vector that is damaged or takes out rows that are not there is 
         .map((line) => {
           const action = line === "" ? {} : JSON.parse(line);
           if (!action.add) return line;
-          action.add.deletionVector = { ...vector, ...change };
+          action.add.deletionVector = { ...VECTOR, ...change };
           return JSON.stringify(action);
         })
         .join("\n"),
     );
-  await edit(commitPath(0), (text) => text.replace(/\{"protocol".*\}/, JSON.stringify({ protocol })));
+  await edit(commitPath(0), (text) =>
+    text.replace(/\{"protocol".*\}/, JSON.stringify({ protocol: WITH_VECTORS })),
+  );
   await withVector({});
   await found("deletion-vector", /takes out row 5 of 2/);
   await withVector({ cardinality: 5 });
   await found("deletion-vector", /has 4 rows, not 5/);
+});
+
+test("rows that a deletion vector takes out are not counted, and the statistics are those of the whole file", async (t) => {
+  const { append, edit, verify } = await table(t);
   await append({ select: rows(40) });
-  await edit(commitPath(1), (text) => text.replace(/"deletionVector":\{.*?\},?/, ""));
-  assert.equal((await verify()).damage.count, 0);
+  await edit(commitPath(0), (text) =>
+    text.replace(/\{"protocol".*\}/, JSON.stringify({ protocol: WITH_VECTORS })),
+  );
+  await edit(commitPath(1), (text) =>
+    text.replace('{"add":{', `{"add":{"deletionVector":${JSON.stringify(VECTOR)},`),
+  );
+  const { damage, rows: counted } = await verify();
+  assert.deepEqual([damage.listed, counted], [[], 36n]);
 });
 
 test("files that no version names are listed with size and age, and are no damage", async (t) => {
