@@ -24,8 +24,14 @@ export async function referee(
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
 ): Promise<string> {
-  const file = new URL(`../referees/${name}`, import.meta.url).pathname;
-  return run(await interpreter(requirementsFile), [file, ...args], env);
+  const { command, script } = await refereeCommand(name);
+  return run(command, [script, ...args], env);
+}
+
+/** A script of `test/referees/` and the interpreter for it, for tests that talk to it while it runs. */
+export async function refereeCommand(name: string): Promise<{ command: string; script: string }> {
+  const script = new URL(`../referees/${name}`, import.meta.url).pathname;
+  return { command: await interpreter(requirementsFile), script };
 }
 
 /** The interpreter of the environment that holds exactly the packages of `requirements`; made where it is missing. */
