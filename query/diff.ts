@@ -1,10 +1,12 @@
 /** What two versions of a table differ in: rows in and out, columns, properties, files. */
 
+import { isDeepStrictEqual } from "node:util";
 import type { Add } from "../delta/actions.ts";
 import { fileKey } from "../delta/file-key.ts";
 import type { Snapshot } from "../delta/table.ts";
 import { quoteName } from "../engine/instance.ts";
 import { type Column, stream, type Value } from "../engine/result.ts";
+import { sqlType } from "../engine/sql-types.ts";
 import type { NamedTable } from "./catalog.ts";
 import { type Cell, toCell } from "./cells.ts";
 import { openRelations, type Reading } from "./relations.ts";
@@ -75,7 +77,7 @@ export async function diffVersions(
   const files = differingFiles(table.store.root, from, to);
   const listed: Record<1 | -1, Value[][]> = { 1: [], [-1]: [] };
   const counted = { 1: 0n, [-1]: 0n };
-  const columns = await withRowDiff(reading, { table, to, files, signal }, async (diff) => {
+  const columns = await withRowDiff(reading, { table, from, to, files, signal }, async (diff) => {
     for await (const { sign, row } of diff.rows) {
       counted[sign]++;
       if (listed[sign].length < maxRows) listed[sign].push(row);
@@ -122,13 +124,15 @@ export function diffDocument(diff: VersionDiff): TableDiff {
 
 /** Files that one of two versions has and the other has not; a file with another deletion vector is another one. */
 export function differingFiles(root: string, from: Snapshot, to: Snapshot): { added: Add[]; removed: Add[] } {
-  const before = new Map<string, Add>();
-  for (const add of from.files()) before.set(fileKey(root, add.path, add.deletionVector), add);
+  // Keys only, and in one set: versions of large tables share nearly all of their files.
+  const keyOf = (add: Add) => fileKey(root, add.path, add.deletionVector);
+  const unmatched = new Set<string>();
+  for (const add of to.files()) unmatched.add(keyOf(add));
+  const removed: Add[] = [];
+  for (const add of from.files()) if (!unmatched.delete(keyOf(add))) removed.push(add);
   const added: Add[] = [];
-  for (const add of to.files()) {
-    if (!before.delete(fileKey(root, add.path, add.deletionVector))) added.push(add);
-  }
-  return { added, removed: [...before.values()] };
+  if (unmatched.size > 0) for (const add of to.files()) if (unmatched.has(keyOf(add))) added.push(add);
+  return { added, removed };
 }
 
 /** Lets `work` read the rows in which two sets of files differ, in the columns of `to`. */
@@ -136,24 +140,28 @@ export async function withRowDiff<T>(
   reading: Reading,
   options: {
     table: NamedTable["table"];
+    from: Snapshot;
     to: Snapshot;
     files: { added: Add[]; removed: Add[] };
     signal: AbortSignal;
   },
   work: (diff: RowDiff) => Promise<T>,
 ): Promise<T> {
-  const { table, to, files, signal } = options;
-  const source = (view: string, adds: Add[]) => ({ view, table: to, store: table.store, adds });
-  const relations = await openRelations(
-    reading,
-    [source("added", files.added), source("removed", files.removed)],
-    { signal },
-  );
+  const { table, from, to, files, signal } = options;
+  const { store } = table;
+  // Files of the older version are read in the newer one's columns, unless values that stood in the log stand in files now, or the reverse.
+  const isPartitionedAnew = !isDeepStrictEqual(from.partitionColumns, to.partitionColumns);
+  const sources = [
+    { view: "added", table: to, store, adds: files.added },
+    { view: "removed", table: isPartitionedAnew ? from : to, store, adds: files.removed },
+  ];
+  const relations = await openRelations(reading, sources, { signal });
   try {
     const sign = freeColumn(to);
     const side = (value: 1 | -1, one: string, other: string) =>
       `SELECT ${value}::TINYINT AS ${sign}, * FROM (FROM ${one} EXCEPT ALL FROM ${other})`;
-    const sql = `${side(-1, "removed", "added")} UNION ALL ${side(1, "added", "removed")}`;
+    const removed = isPartitionedAnew ? `(${inColumnsOf(to, from, "removed")})` : "removed";
+    const sql = `${side(-1, removed, "added")} UNION ALL ${side(1, "added", removed)}`;
     const result = await stream(relations.engine, sql, signal);
     async function* rows() {
       for await (const chunk of result.chunks) {
@@ -166,6 +174,16 @@ export async function withRowDiff<T>(
   } finally {
     await relations.close();
   }
+}
+
+/** The rows of a view over `from` in the columns of `to`; what `from` has not is NULL. */
+function inColumnsOf(to: Snapshot, from: Snapshot, view: string): string {
+  const names = new Map(from.schema.fields.map(({ name }) => [name.toLowerCase(), name]));
+  const columns = to.schema.fields.map(({ name, type }) => {
+    const own = names.get(name.toLowerCase());
+    return `CAST(${own === undefined ? "NULL" : quoteName(own)} AS ${sqlType(type)}) AS ${quoteName(name)}`;
+  });
+  return `SELECT ${columns.join(", ")} FROM ${view}`;
 }
 
 /** A name that no column of the table has. */
