@@ -1,13 +1,17 @@
 /** `lab verify`: reads a whole table and checks its log against it. */
 
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { isLabError } from "../core/errors.ts";
 import { toJson } from "../core/ops.ts";
+import type { Values } from "../core/settings.ts";
 import { openStore } from "../delta/store/open.ts";
+import { type FileCache, openFileCache } from "../engine/file-cache.ts";
 import { momentText } from "../query/dates.ts";
 import { visible } from "../query/formats/display.ts";
 import type { Query } from "../query/query.ts";
 import type { Finding } from "../upkeep/findings.ts";
+import type { Reading } from "../upkeep/reading.ts";
 import { type Verification, verifyTable } from "../upkeep/verify.ts";
 import { ASK, VERSION, withQuery } from "./ask.ts";
 import { defineCommand } from "./command.ts";
@@ -30,22 +34,20 @@ export const verify = defineCommand({
     version: { ...VERSION, description: "read the files of this version; the log is read whole" },
     ...WORK,
   },
+  stops: "gracefully",
   seeAlso: ["vacuum", "restore", "checkpoint"],
   async run({ screen, common, signal }, values, [asked = ""]) {
     const steps = phases(screen);
     const found = await withQuery(values, async (query) => {
       const { name, uri } = await placeOf(query, asked, signal);
       const store = await openStore(uri, { signal });
-      const reading = {
-        memoryLimitBytes: values.memory,
-        threads: values.threads,
-        tempDir: join(values.scratch, `lab-verify-${process.pid}`),
-        cache: query.context.cache,
-      };
+      // Not the cache of queries: what it holds was right once, and this is about what the store holds now.
+      const reading = await openReading(values);
       try {
         const options = { version: values.version, reading, onProgress: steps.onProgress };
         return { name, result: await verifyTable(store, options, signal) };
       } finally {
+        await reading.close();
         await store.close();
       }
     }).finally(steps.end);
@@ -55,6 +57,25 @@ export const verify = defineCommand({
     return found.result.damage.count > 0 ? 3 : 0;
   },
 });
+
+const CACHE_BYTES = 1024 ** 3;
+
+/** A folder of its own for spilled and fetched files, which goes with `close`. */
+async function openReading(values: Values<typeof WORK>): Promise<Reading & { close(): Promise<void> }> {
+  await mkdir(values.scratch, { recursive: true });
+  const folder = await mkdtemp(join(values.scratch, "lab-verify-"));
+  let opened: Promise<FileCache> | undefined;
+  return {
+    memoryLimitBytes: values.memory,
+    threads: values.threads,
+    tempDir: join(folder, "spill"),
+    cache: () => {
+      opened ??= openFileCache({ folder: join(folder, "cache"), maxBytes: CACHE_BYTES });
+      return opened;
+    },
+    close: () => rm(folder, { recursive: true, force: true }),
+  };
+}
 
 /** Where the table is: one whose log is damaged cannot be opened, and is meant all the more. */
 async function placeOf(

@@ -2,6 +2,7 @@
 
 import { isLabError } from "../core/errors.ts";
 import { inParallel } from "../core/in-parallel.ts";
+import { retry } from "../core/retry.ts";
 import { readCheckpoint } from "../delta/checkpoint-read.ts";
 import { fromCheckpoint } from "../delta/load.ts";
 import { type CheckpointFiles, type LogListing, listLog, segmentsTo } from "../delta/log-list.ts";
@@ -43,6 +44,8 @@ export type CleanupResult = {
 
 const DAY_MS = 86_400_000;
 const PARALLEL = 16;
+/** An outage shorter than this does not end a cleanup half way. */
+const PATIENCE_MS = 60_000;
 const CHECKSUM = /^_delta_log\/(\d{20})\.crc$/;
 
 /**
@@ -94,7 +97,9 @@ export async function cleanupLog(
   // The oldest first: whoever looks meanwhile, or after a crash, sees a log that begins later, not one with a hole.
   for (let at = 0; at < doomed.length; at += PARALLEL) {
     const some = doomed.slice(at, at + PARALLEL);
-    await inParallel(some, PARALLEL, ({ object }) => store.delete(object.path, signal));
+    await inParallel(some, PARALLEL, ({ object }) =>
+      retry(() => store.delete(object.path, signal), { signal, deadlineMs: PATIENCE_MS }),
+    );
     onProgress?.("deleting", at + some.length, doomed.length);
   }
   return result;
