@@ -1,5 +1,6 @@
 /** `lab bench`: measures, with everything it needs started and removed again. */
 
+import type { CommitBenchResult } from "../bench/commit.ts";
 import type { IngestBenchResult } from "../bench/ingest.ts";
 import { LabError } from "../core/errors.ts";
 import { toJson } from "../core/ops.ts";
@@ -9,48 +10,107 @@ import { defineCommand } from "./command.ts";
 
 export const bench = defineCommand({
   name: "bench",
-  summary: "Measure how fast and how cheaply messages get into a table",
-  args: [{ name: "what", description: "ingest", required: true }],
-  examples: ["lab bench ingest", "lab bench ingest --messages 1000000 --json"],
+  summary: "Measure how fast and how cheaply messages get into a table, and commits into its log",
+  args: [{ name: "what", description: "ingest or commit", required: true }],
+  examples: [
+    "lab bench ingest",
+    "lab bench ingest --messages 1000000 --json",
+    "lab bench commit --writers 8",
+    "lab bench commit --store s3://lab/bench",
+  ],
   settings: {
     messages: setting<number>({
       flag: "--messages",
       kind: integer(1),
       default: 500_000,
-      description: "messages of about 1 KB of JSON",
+      description: "ingest: messages of about 1 KB of JSON",
     }),
     seed: setting<number>({
       flag: "--seed",
       kind: integer(0, 2 ** 31),
       default: 1,
-      description: "what they are made from",
+      description: "ingest: what they are made from",
     }),
     partitions: setting<number>({
       flag: "--partitions",
       kind: integer(1, 1000),
       default: 4,
-      description: "partitions of the topic",
+      description: "ingest: partitions of the topic",
     }),
     kafka: setting<string>({
       flag: "--kafka",
       kind: named("auto|docker|jvm|HOST:PORT"),
       default: "jvm",
-      description: "the broker to measure with; one of its own unless an address is given",
+      description: "ingest: the broker to measure with; one of its own unless an address is given",
+    }),
+    writers: setting<number>({
+      flag: "--writers",
+      kind: integer(1, 100),
+      default: 8,
+      description: "commit: processes that race for one table",
+    }),
+    commits: setting<number>({
+      flag: "--commits",
+      kind: integer(1),
+      default: 100,
+      description: "commit: commits of each writer",
+    }),
+    store: setting<string | undefined>({
+      flag: "--store",
+      env: "LAB_BENCH_STORE",
+      kind: named("folder|s3://bucket/prefix"),
+      default: undefined,
+      description:
+        "commit: where the tables are made and removed again; a local folder of its own unless given",
+    }),
+    python: setting<string>({
+      flag: "--python",
+      kind: named("program"),
+      default: "python3",
+      description: "commit: an interpreter with deltalake, to compare with; left out where it has none",
     }),
   },
   stops: "gracefully",
   seeAlso: ["ingest"],
   async run({ screen, log, signal, common }, values, [what]) {
-    if (what !== "ingest")
-      throw new LabError("USAGE", `no such benchmark: ${what}`, { hint: "lab bench ingest" });
-    const { benchIngest } = await import("../bench/ingest.ts");
-    const result = await benchIngest({ ...values, log, say: screen.note, signal });
-    screen.out(common.json ? `${toJson(result, 2)}\n` : table(result));
+    const say = screen.note;
+    const print = <T>(result: T, table: (result: T) => string) =>
+      screen.out(common.json ? `${toJson(result, 2)}\n` : table(result));
+    if (what === "ingest") {
+      const { benchIngest } = await import("../bench/ingest.ts");
+      print(await benchIngest({ ...values, log, say, signal }), ingestTable);
+    } else if (what === "commit") {
+      const { benchCommit } = await import("../bench/commit.ts");
+      print(await benchCommit({ ...values, say, signal }), commitTable);
+    } else
+      throw new LabError("USAGE", `no such benchmark: ${what}`, {
+        hint: "lab bench ingest, or lab bench commit",
+      });
     return 0;
   },
 });
 
-function table(result: IngestBenchResult): string {
+function commitTable({ store, runs }: CommitBenchResult): string {
+  const head = ["by", "writers", "commits/s", "attempts", "most", "slowest's share"];
+  const lines = runs.map((run) => [
+    run.by,
+    run.writers,
+    run.commitsPerSecond,
+    run.attemptsPerCommit ?? "-",
+    run.mostAttempts ?? "-",
+    run.slowestShare,
+  ]);
+  const text = [head, ...lines].map((cells) =>
+    cells
+      .map((cell) => String(cell).padEnd(12))
+      .join("")
+      .trimEnd(),
+  );
+  const what = "each commit puts one Parquet file of ten rows and one log entry, checkpoints included";
+  return `${text.join("\n")}\n\nin ${store}; ${what}\n`;
+}
+
+function ingestTable(result: IngestBenchResult): string {
   const exact = (value: number) => value.toLocaleString("en");
   const rows: [string, string][] = [
     ["messages", `${exact(result.messages)} of ${Math.round(result.bytes / result.messages)} bytes`],

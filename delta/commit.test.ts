@@ -106,6 +106,25 @@ test("many committers on one table object lose no append", async () => {
   assert.equal((await table.latest(signal)).numFiles, 40);
 });
 
+test("a lost race asks the store for the winner once", async () => {
+  const real = memoryStore();
+  await createTable(real, { schema }, signal);
+  const reads: string[] = [];
+  const store: Store = {
+    ...real,
+    get(path, given) {
+      reads.push(path);
+      return real.get(path, given);
+    },
+  };
+  const table = await openTable(store, signal, quick);
+  const readSnapshot = await table.latest(signal);
+  await append(await openTable(real, signal), "theirs");
+  reads.length = 0;
+  committed(await table.commit({ readSnapshot, operation: "WRITE", adds: [file("mine")] }, signal));
+  assert.deepEqual(reads, [commitPath(1)]);
+});
+
 test("two writers of one transaction: the second learns that it moved", async () => {
   const store = memoryStore();
   const table = await createTable(store, { schema }, signal);

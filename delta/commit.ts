@@ -10,12 +10,17 @@ import { isOurs, putCommit } from "./put-commit.ts";
 import type { Store } from "./store/store.ts";
 import type { CommitRequest, CommitResult, Snapshot } from "./table.ts";
 
+/** The longest pause after a first lost race. */
+const SPREAD_MS = 30;
+
 /** What the loop needs of the table it commits to. */
 export type CommitTarget = {
   store: Store;
   /** The newest snapshot, at least of `version`. */
   refreshed(version: number, signal: AbortSignal): Promise<Snapshot>;
-  actionsOf(version: number, signal: AbortSignal): Promise<Action[]>;
+  actionsOf(version: number, signal: AbortSignal): Promise<readonly Action[]>;
+  /** Told what the winner of a version committed. */
+  lost(version: number, winner: readonly Action[]): void;
   /** The snapshot of a version that was just committed with these actions. */
   committed(version: number, actions: readonly Action[], signal: AbortSignal): Promise<Snapshot>;
   outages: Omit<RetryOptions, "signal">;
@@ -58,8 +63,9 @@ export async function commitTo(
     const actions = commitActions(request, base, { nowMs: target.now(), txnId });
     const outcome = await putCommit(store, { version, body: serializeCommit(actions), txnId }, outages);
     if (outcome.kind === "ours") return committed(version, actions, attempt);
-    // Spread the losers: all of them would try the same version at the same time again.
-    await sleep(target.random() * Math.min(attempt, 20) * 5, signal);
+    target.lost(version, outcome.winner);
+    // Losers would all try the same version at the same time again. Whoever has lost often waits less: it has its turn before the next.
+    await sleep((target.random() * SPREAD_MS) / attempt, signal);
     base = await waitOut(() => target.refreshed(version, signal));
   }
   const message = `${target.maxAttempts} attempts were lost to other writers`;

@@ -11,6 +11,7 @@ import { type Loaded, loadState, readCommits } from "./load.ts";
 import { listLog, newestVersion } from "./log-list.ts";
 import { commitPath } from "./log-names.ts";
 import { applyCommit, type LogState, trimmed } from "./log-state.ts";
+import { recentCommits } from "./recent-commits.ts";
 import { snapshotOf } from "./snapshot.ts";
 import type { Store } from "./store/store.ts";
 import type { Snapshot, Table } from "./table.ts";
@@ -44,12 +45,14 @@ export async function openTable(
   let mark = markOf(loaded);
   let newest: Snapshot = snapshotOf(tip);
   const recent = new Map<number, Snapshot>([[newest.version, newest]]);
+  const commits = recentCommits();
   const exclusive = mutex();
   const checkpointOptions = { now, ...(options.onStep ? { onStep: options.onStep } : {}) };
 
   /** Moves the tip on by one commit; `newest` follows as far as this reader may read. */
   const advance = (commit: { version: number; actions: readonly Action[]; modifiedMs: number }) => {
     tip = applyCommit(tip, commit);
+    commits.note(commit.version, commit.actions);
     const rows = tip.rows;
     tip = trimmed(tip, now());
     // Older snapshots hold on to the rows they were made with.
@@ -84,10 +87,19 @@ export async function openTable(
     // Listing a folder while others write may show a later file and not an earlier one: look twice before a reload.
     const fresh = (await freshCommits(waiting)) ?? (await freshCommits(waiting));
     if (!fresh) return reload(waiting);
-    for await (const commit of readCommits(store, fresh, waiting)) advance(commit);
+    const known = new Map(fresh.map(({ version }) => [version, commits.get(version)]));
+    const unread = readCommits(
+      store,
+      fresh.filter(({ version }) => !known.get(version)),
+      waiting,
+    );
+    for (const { version, object } of fresh) {
+      const actions = known.get(version) ?? (await unread.next()).value!.actions;
+      advance({ version, actions, modifiedMs: Math.floor(object.modifiedMs) });
+    }
     while (tip.version < atLeast) {
       const version = tip.version + 1;
-      const actions = await table.commitActions(version, waiting);
+      const actions = commits.get(version) ?? (await table.commitActions(version, waiting));
       advance({ version, actions, modifiedMs: await fileTime(store, version, now, waiting) });
     }
     if (newest.version !== tip.version) keep(snapshotOf(tip, newest));
@@ -133,7 +145,8 @@ export async function openTable(
           random,
           outages: options.outages ?? {},
           maxAttempts: options.maxAttempts ?? 200,
-          actionsOf: (version) => table.commitActions(version, waiting),
+          actionsOf: async (version) => commits.get(version) ?? table.commitActions(version, waiting),
+          lost: commits.note,
           refreshed: async (version) => {
             if (newest.version < version) await exclusive(() => refresh(waiting, version), waiting);
             return newest;
