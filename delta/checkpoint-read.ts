@@ -1,7 +1,8 @@
 /** Reads checkpoint files: classic, one part of several, or V2 (PROTOCOL.md, "Checkpoints"). */
 
+import { setImmediate } from "node:timers/promises";
 import { type Data, MapRow, type RecordBatch, StructRow, tableFromIPC, Vector } from "apache-arrow";
-import { ParquetFile } from "parquet-wasm";
+import { readParquet, readSchema } from "parquet-wasm";
 import { LabError } from "../core/errors.ts";
 import type { Action, PartitionValues, Remove } from "./actions.ts";
 import { statsFromStruct } from "./checkpoint-stats.ts";
@@ -43,6 +44,7 @@ export async function* readCheckpoint(bytes: Uint8Array, path: string): AsyncGen
     if (cause instanceof LabError) throw cause;
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new LabError("CORRUPT_LOG", `checkpoint ${path} cannot be read: ${why}`, {
+      hint: "restore it from a copy; where all commits are there, removing it is enough",
       details: { path },
       cause,
     });
@@ -69,30 +71,35 @@ function toRow(json: Record<string, unknown>): CheckpointRow | undefined {
   return action && ("commitInfo" in action || "cdc" in action) ? undefined : (action as CheckpointRow);
 }
 
+/**
+ * Through the reader that works at once: where a damaged file makes the decoder give up, that is an error here, while from the one that
+ * works in the background it would end the process, and no promise.
+ */
 async function* readParquetRows(bytes: Uint8Array): AsyncGenerator<CheckpointRow[]> {
-  const file = await ParquetFile.fromFile(new Blob([bytes as Uint8Array<ArrayBuffer>]));
-  try {
-    const { always, statsCopy } = neededColumns(file);
-    let columns = always;
-    const total = file.metadata().fileMetadata().numRows();
-    for (let offset = 0; offset < total && columns.length > 0; offset += WINDOW) {
-      const read = async () =>
-        tableFromIPC((await file.read({ columns, limit: WINDOW, offset })).intoIPCStream()).batches;
-      let batches = await read();
-      if (statsCopy !== undefined && columns === always && batches.some(lacksStats)) {
-        columns = [...always, statsCopy];
-        batches = await read();
-      }
-      for (const batch of batches) yield rowsOf(batch);
+  const { always, statsCopy } = neededColumns(bytes);
+  let columns = always;
+  if (columns.length === 0) return;
+  for (let offset = 0; ; offset += WINDOW) {
+    let batches = readWindow(bytes, columns, offset);
+    if (statsCopy !== undefined && columns === always && batches.some(lacksStats)) {
+      columns = [...always, statsCopy];
+      batches = readWindow(bytes, columns, offset);
     }
-  } finally {
-    file.free();
+    for (const batch of batches) yield rowsOf(batch);
+    if (batches.reduce((rows, batch) => rows + batch.numRows, 0) < WINDOW) return;
+    // Others have their turn before the next one.
+    await setImmediate();
   }
 }
 
+function readWindow(bytes: Uint8Array, columns: string[], offset: number): RecordBatch[] {
+  const table = readParquet(bytes, { columns, offset, limit: WINDOW, batchSize: WINDOW });
+  return tableFromIPC(table.intoIPCStream()).batches;
+}
+
 /** Columns to decode: all of our actions. The typed copy of the statistics is for adds that lack the text. */
-function neededColumns(file: ParquetFile): { always: string[]; statsCopy: string | undefined } {
-  const { fields } = tableFromIPC(file.schema().intoIPCStream()).schema;
+function neededColumns(bytes: Uint8Array): { always: string[]; statsCopy: string | undefined } {
+  const { fields } = tableFromIPC(readSchema(bytes).intoIPCStream()).schema;
   const all = fields
     .filter((field) => ACTIONS.includes(field.name))
     .flatMap((field) =>
