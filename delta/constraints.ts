@@ -22,7 +22,7 @@ export const CHECK_PREFIX = "delta.constraints.";
  * All constraints of a table: checks, then invariants, then what may not be null, in schema order. A null parent has no children that could be
  * null wrongly, and says so in the expression. Whether the protocol lists the feature is not asked. CORRUPT_LOG for an invariant that is no JSON.
  */
-export function constraintsOf(metadata: Metadata, schema: StructType): Constraint[] {
+export function constraintsOf(metadata: Pick<Metadata, "configuration">, schema: StructType): Constraint[] {
   const checks = Object.entries(metadata.configuration)
     .filter(([key]) => key.startsWith(CHECK_PREFIX))
     .map(

@@ -73,15 +73,28 @@ export function checkDuties(request: CommitRequest, base: Snapshot): void {
   const files = request.adds ?? [];
   const fresh = files.filter((add) => add.dataChange);
   const changes = request.cdcs ?? [];
-  for (const [duty, where] of dutiesOf(protocol, metadata)) {
-    const isAsked = DUTIES[duty] ? fresh.length > 0 : files.length + changes.length > 0;
-    if (isAsked && !request.enforced?.has(duty)) throw unsupported(`${duty} (${where})`, "written");
-  }
+  requirePromised(protocol, metadata, request.enforced, (isOfRows) =>
+    isOfRows ? fresh.length > 0 : files.length + changes.length > 0,
+  );
   if (request.metadata) checkMapping(request.metadata, base.metadata);
   checkRowTracking(request, base);
   if (writerFeaturesOf(protocol).has("clustering"))
     checkClusteringStats(files, clusteringColumns(base.domains()));
   checkNulls(fresh, request.metadata ? parseSchema(metadata.schemaString) : base.schema);
+}
+
+/**
+ * UNSUPPORTED_FEATURE, naming the feature and the place that asks for it, where rows or files are added without what the table asks of them: to be
+ * known before any is written. `isAsked` says which kind of duty counts.
+ */
+export function requirePromised(
+  protocol: Protocol,
+  metadata: Metadata,
+  promised: ReadonlySet<Duty> | undefined,
+  isAsked: (isOfRows: boolean) => boolean = () => true,
+): void {
+  for (const [duty, where] of dutiesOf(protocol, metadata))
+    if (isAsked(DUTIES[duty]) && !promised?.has(duty)) throw unsupported(`${duty} (${where})`, "written");
 }
 
 /** Ids and physical names of columns are given out by other engines only. */

@@ -3,26 +3,28 @@
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { LabError } from "../core/errors.ts";
-import type { StructField, StructType } from "../delta/types.ts";
+import type { StructType } from "../delta/types.ts";
+import { type Check, type ConstrainedTable, compileConstraints } from "./constraints.ts";
 import { encodeApart } from "./encode-apart.ts";
-import type { Encoded, EncodePlan, Encoder } from "./encoder.ts";
-import { openEngine, quoteName } from "./instance.ts";
+import type { BadRecord, Encoded, EncodePlan, Encoder } from "./encoder.ts";
+import { openEngine } from "./instance.ts";
 import { createJsonSource, type Source } from "./json-source.ts";
-import { KAFKA_FIELD } from "./kafka-column.ts";
+import { rowsOfMessages } from "./message-rows.ts";
 import { loadOrigins, type Origins } from "./origins.ts";
 import { createRawBatch, type RawBatch } from "./raw-batch.ts";
 import { writeRowFiles } from "./row-files.ts";
-import { sqlType } from "./sql-types.ts";
 import { readText, TEXT_SCHEMA } from "./text-source.ts";
 import {
   applyTransform,
   INDEX_FIELD,
   loadMessages,
   mergeYield,
+  PLACE,
   prepareTransform,
   rowsByPlace,
   type Transform,
 } from "./transform.ts";
+import { dropViolators } from "./violations.ts";
 
 export type EncoderOptions = {
   /** A folder of its own: it may touch nothing else, and files of failed encodes stay in it. */
@@ -51,6 +53,8 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
   const json = createJsonSource(feedFile);
   /** The transform used last, under its text and input: checking it anew for each batch would cost more than running it. */
   const prepared = new Map<string, Transform>();
+  /** The same for constraints. */
+  const compiled = new Map<string, Check[]>();
   let last: Promise<unknown> = Promise.resolve();
 
   /** Runs `work` when what was asked for before is done, and clears up after it. */
@@ -76,23 +80,29 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
     if (plan.transform !== undefined && source.schema !== plan.input) encoded.evolvedInput = source.schema;
     if (source.places.length === 0) return encoded;
 
+    const { transform, partitionColumns, configuration = {} } = plan;
+    const checks = transform === undefined ? await checksOfMessages(plan, source.schema, signal) : [];
+    const isTable = transform !== undefined || checks.length > 0;
     const origins = await loadOrigins({
       engine,
       batch,
       places: source.places,
       withValues: plan.format === "text",
-      withPlaces: plan.transform !== undefined,
+      withPlaces: isTable,
       signal,
     });
-    const { transform, partitionColumns, configuration = {} } = plan;
     let { schema } = source;
     let rows = { rows: "rows", keys: "rows" };
-    if (transform === undefined) {
-      rows = rowsOfMessages(source, origins, plan);
-      for (const place of source.places) counts.get(batch.partition(place))!.rows++;
-    } else {
+    if (transform !== undefined) {
       schema = await makeTransformedRows({ ...plan, transform }, source, origins, encoded, batch, signal);
       if (schema !== plan.schema) encoded.evolvedSchema = schema;
+    } else if (isTable) {
+      const messages = rowsOfMessages(source, origins, plan, `origin.place AS ${PLACE}`);
+      await engine.run(`CREATE OR REPLACE TEMP TABLE rows AS FROM ${messages.rows}`, { signal });
+      await settle(source, encoded, await dropViolators(engine, checks, signal), batch, signal);
+    } else {
+      rows = rowsOfMessages(source, origins, plan);
+      for (const place of source.places) counts.get(batch.partition(place))!.rows++;
     }
     const expected = [...counts.values()].reduce((sum, count) => sum + count.rows, 0);
     if (expected > 0)
@@ -126,6 +136,20 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
     const transform = await prepare(plan.transform, source.schema, signal);
     const schema = mergeYield(transform, plan, plan.onUnknownField === "add");
     const failed = await applyTransform(engine, transform, { ...plan, schema }, count, signal);
+    const checks = await checksOf(plan, schema, signal);
+    failed.push(...(await dropViolators(engine, checks, signal)));
+    await settle(source, encoded, failed, batch, signal);
+    return schema;
+  }
+
+  /** Adds letters to `encoded`, and counts what became of each message by what stands in table `rows`. */
+  async function settle(
+    source: Source,
+    encoded: Encoded,
+    failed: readonly BadRecord[],
+    batch: RawBatch,
+    signal: AbortSignal,
+  ): Promise<void> {
     encoded.bad = [...source.bad, ...failed].sort((a, b) => a.index - b.index);
     const made = await rowsByPlace(engine, signal);
     const letters = new Set(failed.map((bad) => bad.index));
@@ -134,7 +158,27 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
       count.rows += made.get(place) ?? 0;
       if (!made.has(place) && !letters.has(place)) count.skipped++;
     }
-    return schema;
+  }
+
+  /** What rows of `schema` have to fulfil in the plan's table. */
+  async function checksOf(plan: Omit<EncodePlan, "schema">, schema: StructType, signal: AbortSignal) {
+    const { configuration = {}, partitionColumns } = plan;
+    return compile({ configuration, schema, partitionColumns }, signal);
+  }
+
+  /** The same for messages as they are: they were looked at for nulls already, but not for what partition columns store as null. */
+  async function checksOfMessages(plan: EncodePlan, schema: StructType, signal: AbortSignal) {
+    const isLeft = ({ kind, path }: Check) =>
+      kind !== "notNull" || plan.format === "text" || plan.partitionColumns.includes(path[0]!);
+    return (await checksOf(plan, schema, signal)).filter(isLeft);
+  }
+
+  async function compile(table: ConstrainedTable, signal: AbortSignal): Promise<Check[]> {
+    const key = JSON.stringify(table);
+    const known = compiled.get(key) ?? (await compileConstraints(engine, table, signal));
+    compiled.clear();
+    compiled.set(key, known);
+    return known;
   }
 
   /** The messages in their own schema: the table's, or, before a transform, the one it reads. */
@@ -182,6 +226,10 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
         return { type: "struct", fields: isUnnesting ? [...columns, INDEX_FIELD] : columns };
       }),
     inferInput: (batch, plan, signal) => inTurn(() => inferInput(batch, plan.format, signal)),
+    checkConstraints: (table, signal) =>
+      inTurn(async () => {
+        await compile(table, signal);
+      }),
     checkTransform: (sql, input, signal) =>
       inTurn(async () => (await prepareAhead(sql, input, signal)).columns),
     async close() {
@@ -196,26 +244,4 @@ function emptyCounts(batch: RawBatch): Encoded["counts"] {
   for (let i = 0; i < batch.length; i++)
     if (!counts.has(batch.partition(i))) counts.set(batch.partition(i), { rows: 0, skipped: 0 });
   return counts;
-}
-
-/**
- * Messages as they are, in the types of the source's schema, straight from the feed: a table in between would cost a third more. For the
- * partition values the feed is not read where no message gives any.
- */
-function rowsOfMessages(source: Source, origins: Origins, plan: EncodePlan): { rows: string; keys: string } {
-  const fields = source.schema.fields.filter((field) => field.type !== "void");
-  const keyFields = fields.filter((field) => plan.partitionColumns.includes(field.name));
-  const unheld = new Set(keyFields.filter((field) => !source.mayHave(field)));
-  const select = (some: readonly StructField[], from: string) =>
-    `(SELECT ${some.map((field) => `${sqlOf(field)} AS ${quoteName(field.name)}`).join(", ")} FROM ${from})`;
-
-  function sqlOf(field: StructField): string {
-    if (field.name === KAFKA_FIELD.name && plan.metadata) return `struct_pack(${origins.members})`;
-    const column = unheld.has(field) ? `NULL::${sqlType(field.type)}` : source.column(field);
-    if (!plan.deriveDate || field.name !== "date" || field.type !== "string") return column;
-    return `coalesce(${column}, ${origins.day})`;
-  }
-
-  const keys = select(keyFields, unheld.size === keyFields.length ? "origins AS origin" : source.from);
-  return { rows: select(fields, source.from), keys };
 }

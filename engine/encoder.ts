@@ -2,6 +2,7 @@
 
 import type { PartitionValues } from "../delta/actions.ts";
 import type { StructField, StructType } from "../delta/types.ts";
+import type { ConstrainedTable } from "./constraints.ts";
 import type { RawBatch } from "./raw-batch.ts";
 
 /** How messages become rows of one table. Fixed for an encoder's life except `schema`, which follows the table. */
@@ -22,7 +23,7 @@ export type EncodePlan = {
   onUnknownField: "add" | "ignore" | "deadletter";
   /** Derive column `date` from the Kafka timestamp in UTC where the plan partitions by it and no message or transform column gives it. */
   deriveDate: boolean;
-  /** The table's properties: they say which columns get statistics. */
+  /** The table's properties: they say which columns get statistics, and with the schema what each row has to fulfil. */
   configuration?: Readonly<Record<string, string>>;
 };
 
@@ -71,5 +72,7 @@ export type Encoder = {
   ): Promise<StructType | null>;
   /** TRANSFORM_REFUSED with the reason where the SQL is not row-local; the columns it yields otherwise. */
   checkTransform(sql: string, input: StructType, signal: AbortSignal): Promise<readonly StructField[]>;
+  /** UNSUPPORTED_FEATURE, naming the constraint, where rows cannot be checked for what the table asks of them; `encode` does, too. */
+  checkConstraints(table: ConstrainedTable, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 };

@@ -12,8 +12,8 @@ import type { Origins } from "./origins.ts";
 import { sqlType } from "./sql-types.ts";
 import { checkRowLocal, refused } from "./transform-check.ts";
 
-/** The place of a message in the batch rides in `_kafka` under a name that no column can have. */
-const PLACE = '"lab place"';
+/** The place of a message in the batch: it rides in `_kafka`, and beside the columns of `rows`, under a name that no column can have. */
+export const PLACE = '"lab place"';
 
 export type Transform = {
   /** What is run. */
@@ -104,8 +104,8 @@ export type TransformTarget = {
 };
 
 /**
- * (Re)makes the table `rows` from `messages`, in the types of `target.schema`. A message whose rows cannot be made, or lack a value
- * that must be there, is a letter and none of its rows stays. `count` is the number of messages.
+ * (Re)makes the table `rows` from `messages`, in the types of `target.schema`. A message whose rows cannot be made is a letter and none of
+ * its rows stays. `count` is the number of messages.
  */
 export async function applyTransform(
   engine: Engine,
@@ -140,7 +140,6 @@ export async function applyTransform(
   }
 
   await insert(0, count);
-  bad.push(...(await dropIncomplete(engine, target.schema, signal)));
   if (transform.isUnnesting && target.schema.fields.some((field) => field.name === INDEX_FIELD.name))
     await engine.run(
       `CREATE OR REPLACE TEMP TABLE rows AS SELECT * REPLACE (
@@ -192,26 +191,6 @@ function targetValue(field: StructField, yielded: StructField | undefined, targe
   const typed = yielded !== undefined && sqlType(yielded.type) === type ? value : `CAST(${value} AS ${type})`;
   if (field.name !== "date" || !target.deriveDate || field.type !== "string") return typed;
   return `coalesce(${typed}, strftime(r._kafka."timestamp", '%Y-%m-%d'))`;
-}
-
-async function dropIncomplete(engine: Engine, schema: StructType, signal: AbortSignal): Promise<BadRecord[]> {
-  const bad = new Map<number, BadRecord>();
-  for (const field of schema.fields.filter(({ nullable, type }) => !nullable && type !== "void")) {
-    const found = await engine.rows(
-      `SELECT DISTINCT ${PLACE} AS place FROM rows WHERE ${quoteName(field.name)} IS NULL`,
-      { signal },
-    );
-    for (const { place } of found)
-      bad.set(place as number, {
-        index: place as number,
-        stage: "schema",
-        code: "NULL_NOT_ALLOWED",
-        message: `${field.name}: is null and must not be`,
-      });
-  }
-  if (bad.size > 0)
-    await engine.run(`DELETE FROM rows WHERE ${PLACE} IN (${[...bad.keys()].join(", ")})`, { signal });
-  return [...bad.values()];
 }
 
 /**

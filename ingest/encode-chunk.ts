@@ -4,6 +4,8 @@ import { rm } from "node:fs/promises";
 import { parseSchema } from "../delta/schema.ts";
 import type { Snapshot } from "../delta/table.ts";
 import type { StructType } from "../delta/types.ts";
+import { requirePromised } from "../delta/writer-duties.ts";
+import { ENFORCED } from "../engine/constraints.ts";
 import type { EncodePlan, Encoder } from "../engine/encoder.ts";
 import { KAFKA_FIELD } from "../engine/kafka-column.ts";
 import type { RawBatch } from "../engine/raw-batch.ts";
@@ -62,6 +64,19 @@ const NO_TABLE: EncodePlan = {
   onUnknownField: "ignore",
   deriveDate: false,
 };
+
+/**
+ * UNSUPPORTED_FEATURE, naming what the table asks of its rows and cannot be seen to here, before any message is read. What the encoder enforces is
+ * what commits promise, as long as they rest on this version's properties and schema.
+ */
+export async function requireWritable(
+  encoder: Encoder,
+  { protocol, metadata, schema, partitionColumns }: Snapshot,
+  signal: AbortSignal,
+): Promise<void> {
+  requirePromised(protocol, metadata, ENFORCED);
+  await encoder.checkConstraints({ configuration: metadata.configuration, schema, partitionColumns }, signal);
+}
 
 /** Encodes in place: afterwards the chunk holds files, letters and counts, and no messages. Without a table there are letters alone. */
 export async function encodeChunk(

@@ -12,6 +12,7 @@ import { serializeSchema } from "../delta/schema.ts";
 import { requireStanding } from "../delta/standing.ts";
 import { statsJson } from "../delta/stats.ts";
 import type { CommitRequest, Snapshot } from "../delta/table.ts";
+import { ENFORCED } from "../engine/constraints.ts";
 import { type ChunkContent, heldBytes, type Letter, type PartitionCounts, sumCounts } from "./chunk.ts";
 import type { Destination, Opened } from "./destination.ts";
 import { appId, inputProperty } from "./identity.ts";
@@ -190,6 +191,7 @@ function rowsRequest(
       numOutputBytes: String(adds.reduce((total, add) => total + add.size, 0)),
     },
     adds,
+    enforced: ENFORCED,
     txns: txnsOf(input, rows.snapshot, "exact"),
     ...(metadata ? { metadata } : {}),
     info: { lab: labInfo(input, counts) },

@@ -9,7 +9,7 @@ import type { Admin, FetchedBatch, Kafka, Position } from "../kafka/ports.ts";
 import { appendBatch, type ChunkContent, emptyChunk, heldBytes, removeFiles } from "./chunk.ts";
 import { deferred } from "./deferred.ts";
 import type { Destination, Opened } from "./destination.ts";
-import { declaredSchema, encodeChunk, firstSchema, storedInput } from "./encode-chunk.ts";
+import { declaredSchema, encodeChunk, firstSchema, requireWritable, storedInput } from "./encode-chunk.ts";
 import { type Effect, type Event, step } from "./machine.ts";
 import { createMaintenance } from "./maintenance.ts";
 import type { StreamMetrics } from "./metrics.ts";
@@ -196,6 +196,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
     resume = await retry(
       async () => {
         ({ rows, letters } = await destination.refresh(signal));
+        if (rows) await requireWritable(encoder, rows.snapshot, signal);
         return readResume({ options, partitions, rows, letters, admin, rowReader: deps.rowReader, signal });
       },
       { signal, onFailure: (error, _n, pauseMs) => storeOutage(error, pauseMs) },
@@ -357,7 +358,8 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
     }
     const declared = declaredSchema(options);
     const found = await destination.refresh(life.signal);
-    if (!found.rows && declared) await destination.createRows(declared, life.signal);
+    const opened = found.rows ?? (declared && (await destination.createRows(declared, life.signal)));
+    if (opened) await requireWritable(encoder, opened.snapshot, life.signal);
   }
 
   async function run(): Promise<void> {

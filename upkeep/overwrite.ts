@@ -6,6 +6,8 @@ import { rowsOf } from "../delta/history.ts";
 import { parsePartitionValue } from "../delta/partition-value.ts";
 import type { CommitRequest, Snapshot, Table } from "../delta/table.ts";
 import { tombstoneOf } from "../delta/tombstone.ts";
+import { requirePromised } from "../delta/writer-duties.ts";
+import { ENFORCED } from "../engine/constraints.ts";
 import { quoteName } from "../engine/instance.ts";
 import { CURRENT } from "../engine/row-expression.ts";
 import { sqlType } from "../engine/sql-types.ts";
@@ -47,19 +49,21 @@ export function overwriteRows(table: Table, options: OverwriteOptions): Promise<
 
 async function overwrite(bench: Workbench, snapshot: Snapshot, options: OverwriteOptions): Promise<Change> {
   const { replace, signal } = options;
+  requirePromised(snapshot.protocol, snapshot.metadata, ENFORCED);
   await loadNewRows(bench, snapshot, options.select, signal);
   const rows = quoteName(NEW_ROWS);
   const condition =
     typeof replace === "object" ? await checkCondition(bench, snapshot, replace.where, signal) : undefined;
   if (condition) await requireAll(bench, condition, signal);
-  const adds = await bench.write(snapshot, rows, { dataChange: true, signal });
+  const adds = await bench.write(snapshot, rows, { dataChange: true, fresh: rows, signal });
   const inserted = adds.reduce((sum, add) => sum + (rowsOf(add) ?? 0n), 0n);
   const request = {
     operation: "WRITE",
+    enforced: ENFORCED,
     operationParameters: { mode: "Overwrite", ...parametersOf(replace) },
   };
   if (condition) {
-    const matches = await matchesOf(bench, snapshot, condition.files, condition.sql, signal);
+    const matches = await matchesOf(bench, snapshot, condition, signal);
     const replacement = { condition: condition.sql, columns: null };
     const { copied, ...old } = await rewrite(bench, snapshot, matches, replacement, signal);
     // One file of the feed makes the feed's files all that counts, so they tell of the new rows, too.

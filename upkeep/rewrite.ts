@@ -27,7 +27,8 @@ export function hasChangeFeed({ protocol, metadata }: Snapshot): boolean {
 
 /**
  * Removes the files of `matches` and writes what is left of them, or has come of them. Where all rows go from each file nothing is read,
- * and the removes alone tell the change data feed; else the feed's files tell of every row (PROTOCOL.md, "Change Data Files").
+ * and the removes alone tell the change data feed; else the feed's files tell of every row (PROTOCOL.md, "Change Data Files"). Rows that
+ * are put in place fulfil the table's constraints, or CONSTRAINT_VIOLATED.
  */
 export async function rewrite(
   bench: Workbench,
@@ -64,7 +65,9 @@ export async function rewrite(
         changed === undefined
           ? `SELECT ${kept} FROM ${CURRENT} WHERE NOT (${condition}) AND ${FILE_PLACE} IN (${partial.join(", ")})`
           : `SELECT ${names.map((name, i) => `CASE WHEN ${condition} THEN ${columns![i]} ELSE ${name} END AS ${name}`).join(", ")} FROM ${CURRENT}`;
-      done.adds.push(...(await bench.write(snapshot, `(${all})`, { dataChange: true, signal })));
+      const fresh =
+        changed === undefined ? {} : { fresh: `(SELECT ${changed} FROM ${CURRENT} WHERE ${condition})` };
+      done.adds.push(...(await bench.write(snapshot, `(${all})`, { dataChange: true, ...fresh, signal })));
     }
     if (!withFeed) continue;
     const taken = (selected: string, type: string) =>

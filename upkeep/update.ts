@@ -3,6 +3,8 @@
 import { LabError } from "../core/errors.ts";
 import type { Snapshot, Table } from "../delta/table.ts";
 import type { StructField } from "../delta/types.ts";
+import { requirePromised } from "../delta/writer-duties.ts";
+import { ENFORCED } from "../engine/constraints.ts";
 import { quoteName } from "../engine/instance.ts";
 import { CURRENT, checkRowExpression } from "../engine/row-expression.ts";
 import { sqlType } from "../engine/sql-types.ts";
@@ -41,9 +43,10 @@ async function updateWhere(
   where: string,
   signal: AbortSignal,
 ): Promise<Change | null> {
+  requirePromised(snapshot.protocol, snapshot.metadata, ENFORCED);
   const condition = await checkCondition(bench, snapshot, where, signal);
   const values = await checkValues(bench, snapshot, set, signal);
-  const matches = await matchesOf(bench, snapshot, condition.files, condition.sql, signal);
+  const matches = await matchesOf(bench, snapshot, condition, signal);
   if (matches.length === 0) return null;
   const columns = snapshot.schema.fields.map((field) => values.get(field.name) ?? quoteName(field.name));
   const replacement = { condition: condition.sql, columns };
@@ -53,6 +56,7 @@ async function updateWhere(
       operation: "UPDATE",
       operationParameters: { predicate: JSON.stringify([where]), set: JSON.stringify(set) },
       ...files,
+      enforced: ENFORCED,
       reads: condition.reads,
     },
     counts: { ...NO_ROWS, updated: hitsOf(matches), copied },

@@ -7,12 +7,14 @@ import { dataFilePath } from "../delta/partition-path.ts";
 import { decodePath, encodePath } from "../delta/path.ts";
 import type { Snapshot, Table } from "../delta/table.ts";
 import type { StructType } from "../delta/types.ts";
+import { compileConstraints } from "../engine/constraints.ts";
 import { locateFiles } from "../engine/data-files.ts";
 import type { EncodedFile } from "../engine/encoder.ts";
 import { type FileCache, openFileCache } from "../engine/file-cache.ts";
 import { type Engine, openEngine } from "../engine/instance.ts";
 import { writeRowFiles } from "../engine/row-files.ts";
 import { createRelation, type DataFiles } from "../engine/scan.ts";
+import { requireFulfilled } from "../engine/violations.ts";
 
 export type WorkbenchOptions = {
   /** A folder for staged, spilled and fetched files: one of its own is made in it and removed at the end. */
@@ -32,13 +34,10 @@ export type Workbench = {
   view(name: string, snapshot: Snapshot, adds: readonly Add[], signal: AbortSignal): Promise<void>;
   /**
    * Writes the rows of a FROM clause as data files of the table, one for each combination of partition values, and stores them
-   * under fresh names. They are in no version before a commit names them.
+   * under fresh names. They are in no version before a commit names them. CONSTRAINT_VIOLATED before anything is written where one of the
+   * `fresh` rows violates a constraint of the table.
    */
-  write(
-    snapshot: Snapshot,
-    rows: string,
-    options: { dataChange: boolean; signal: AbortSignal },
-  ): Promise<Add[]>;
+  write(snapshot: Snapshot, rows: string, options: RowsToWrite): Promise<Add[]>;
   /** The same for rows of the change data feed: the table's columns and `_change_type`. */
   writeChanges(snapshot: Snapshot, rows: string, signal: AbortSignal): Promise<Cdc[]>;
   /** Runs `work`; where it fails, the files stored since the last `settle` are removed: no version names them. */
@@ -48,6 +47,13 @@ export type Workbench = {
   /** What was stored belongs to a version now, or may. */
   settle(): void;
   close(): Promise<void>;
+};
+
+export type RowsToWrite = {
+  dataChange: boolean;
+  /** Those of the rows that are not in the table as they are, as a FROM clause; absent: there are none. */
+  fresh?: string;
+  signal: AbortSignal;
 };
 
 const MEMORY_BYTES = 512 * 1024 * 1024;
@@ -126,7 +132,13 @@ export async function openWorkbench(table: Table, options: WorkbenchOptions): Pr
       scanned.set(name, data);
       await createRelation(engine, { name, table: snapshot, data, withPlaces: true, signal });
     },
-    async write(snapshot, rows, { dataChange, signal }) {
+    async write(snapshot, rows, { dataChange, fresh, signal }) {
+      if (fresh !== undefined) {
+        const { schema, partitionColumns, metadata } = snapshot;
+        const { configuration } = metadata;
+        const checks = await compileConstraints(engine, { configuration, schema, partitionColumns }, signal);
+        await requireFulfilled(engine, fresh, checks, signal);
+      }
       const files = await put(snapshot, rows, snapshot.schema, "", signal);
       return files.map(({ path, partitionValues, size, stats }) => ({
         path,

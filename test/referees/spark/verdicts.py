@@ -1,0 +1,36 @@
+"""What Spark says of expressions on the rows of a table, in the order of column `id`: one JSON line for each expression, a list of true,
+false, null and "error".
+
+usage: JARS=dir verdicts.py TABLE EXPRESSIONS_FILE
+"""
+import json, sys
+from pyspark.sql import DataFrame
+from session import open_session
+
+table, expressions = sys.argv[1], json.load(open(sys.argv[2]))
+spark = open_session()
+read = spark.read.format("delta").load(table).orderBy("id")._jdf
+# Over rows that are in memory Spark computes a projection while it plans: no job is run.
+rows = DataFrame(spark._jsparkSession.createDataFrame(read.collectAsList(), read.schema()), spark)
+ids = [row[0] for row in rows.select("id").collect()]
+
+
+def verdict(expression, among):
+    return [row[0] for row in among.selectExpr(f"({expression})").collect()]
+
+
+for expression in expressions:
+    try:
+        print(json.dumps(verdict(expression, rows)))
+    except Exception as failure:
+        if type(failure).__name__ in ("AnalysisException", "ParseException"):
+            raise
+        # It fails on some of the rows.
+        told = []
+        for one in ids:
+            try:
+                told += verdict(expression, rows.where(f"id = {one}"))
+            except Exception:
+                told.append("error")
+        print(json.dumps(told))
+spark.stop()
