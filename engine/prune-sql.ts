@@ -3,14 +3,9 @@
 import { LabError } from "../core/errors.ts";
 import type { Engine } from "./instance.ts";
 import { type ColumnOf, columnAt, foldCase, type PruneTable } from "./prune-columns.ts";
-import {
-  agree,
-  type ConstantUse,
-  computeConstants,
-  isConstant,
-  type TypedConstant,
-} from "./prune-constants.ts";
+import { type ConstantUse, computeConstants, isConstant } from "./prune-constants.ts";
 import type { Operator, Predicate, PruneColumn } from "./prune-predicate.ts";
+import { agree, type TypedConstant } from "./prune-typing.ts";
 import { utf8 } from "./prune-values.ts";
 import { isNode, parseSql, type Tree, type TreeNode } from "./sql-tree.ts";
 

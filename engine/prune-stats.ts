@@ -25,9 +25,12 @@ export function statsReader(
   columns: readonly PruneColumn[],
 ): (text: string | undefined) => ParsedStats | undefined {
   const needsDigits = columns.some((column) => (decimalOf(column.type)?.precision ?? 0) > EXACT_DIGITS);
+  const hasLongs = columns.some(({ type }) => type === "long" || decimalOf(type) !== undefined);
   const read = needsDigits
     ? (text: string): unknown => parseLossless(text, undefined, { parseNumber: (digits) => digits })
-    : parseJson;
+    : hasLongs
+      ? parseJson
+      : JSON.parse;
   return (text) => {
     if (text === undefined) return undefined;
     try {
@@ -88,6 +91,7 @@ function isTime({ type }: PruneColumn): boolean {
 }
 
 function count(raw: unknown): bigint | undefined {
+  if (Number.isSafeInteger(raw)) return BigInt(raw as number);
   if (typeof raw === "bigint") return raw;
   return /^\d+$/.test(String(raw)) ? BigInt(raw as string | number) : undefined;
 }

@@ -60,17 +60,20 @@ function statsMatcher(predicate: Predicate): (add: Add) => boolean {
   if (columns.length === 0) return () => true;
   const read = statsReader(columns);
   const cases = casesOf(columns);
+  const places = placesOf(columns);
   return (add) => {
     const stats = read(add.stats);
     if (stats === undefined) return true;
-    return cases.some((assumed) => {
-      const outcomes = outcomesOf(predicate, (column) =>
-        column.isPartition
-          ? partitionFacts(column, add.partitionValues)
-          : (assumed(column) ?? statsFacts(stats, column)),
-      );
-      return (outcomes & TRUE) !== 0;
-    });
+    const known: Facts[] = [];
+    const factsOf = (column: PruneColumn) => {
+      if (column.isPartition) return partitionFacts(column, add.partitionValues);
+      const place = places.get(column)!;
+      known[place] ??= statsFacts(stats, column);
+      return known[place];
+    };
+    return cases.some(
+      (assumed) => (outcomesOf(predicate, (column) => assumed(column) ?? factsOf(column)) & TRUE) !== 0,
+    );
   };
 }
 
@@ -80,17 +83,20 @@ function statsMatcher(predicate: Predicate): (add: Add) => boolean {
  */
 function casesOf(columns: readonly PruneColumn[]): ((column: PruneColumn) => Facts | undefined)[] {
   const floats = columns.filter(({ type }) => type === "float" || type === "double");
-  const names = [...new Set(floats.map(nameOf))];
-  const places = new Map(floats.map((column) => [column, names.indexOf(nameOf(column))]));
-  if (names.length > MAX_FLOATS) return [(column) => (places.has(column) ? NOTHING_KNOWN : undefined)];
-  return Array.from({ length: 2 ** names.length }, (_, chosen) => (column: PruneColumn) => {
+  const places = placesOf(floats);
+  const count = new Set(places.values()).size;
+  if (count > MAX_FLOATS) return [(column) => (places.has(column) ? NOTHING_KNOWN : undefined)];
+  return Array.from({ length: 2 ** count }, (_, chosen) => (column: PruneColumn) => {
     const place = places.get(column);
     return place !== undefined && (chosen & (1 << place)) !== 0 ? ONLY_NAN : undefined;
   });
 }
 
-function nameOf(column: PruneColumn): string {
-  return JSON.stringify(column.path);
+/** Numbers from 0, one for each column, whatever number of times it is mentioned. */
+function placesOf(columns: readonly PruneColumn[]): Map<PruneColumn, number> {
+  const names = columns.map(({ path }) => JSON.stringify(path));
+  const distinct = [...new Set(names)];
+  return new Map(columns.map((column, index) => [column, distinct.indexOf(names[index]!)]));
 }
 
 /** One value, the same for all rows. A text that is no value of the type is for the scan to complain about. */

@@ -4,10 +4,9 @@ import { LabError } from "../core/errors.ts";
 import { retry, sleep } from "../core/retry.ts";
 import type { Add } from "../delta/actions.ts";
 import type { Snapshot } from "../delta/table.ts";
-import { openEngine } from "../engine/instance.ts";
 import { type Column, stream, type Value } from "../engine/result.ts";
 import type { NamedTable } from "./catalog.ts";
-import { engineSettings, openRelations } from "./relations.ts";
+import { openRelations } from "./relations.ts";
 import { type AskedPoint, resolve } from "./resolve.ts";
 import type { QueryContext } from "./run.ts";
 import { asSqlError } from "./sql-error.ts";
@@ -35,14 +34,16 @@ export type FollowOptions = {
  */
 export async function follow(context: QueryContext, sql: string, options: FollowOptions): Promise<void> {
   const { signal, pollMs = 500 } = options;
-  const parser = await openEngine(engineSettings(context.limits));
   try {
-    const statement = await parseStatement(parser, sql, { untrusted: false, signal });
-    const resolved = await resolve(statement, {
-      catalog: context.catalog,
-      point: options.after,
-      untrusted: false,
-      signal,
+    const { statement, resolved, runnable } = await context.parsers.use(async (parser) => {
+      const statement = await parseStatement(parser, sql, { untrusted: false, signal });
+      const resolved = await resolve(statement, {
+        catalog: context.catalog,
+        point: options.after,
+        untrusted: false,
+        signal,
+      });
+      return { statement, resolved, runnable: await statement.over(resolved.views) };
     });
     const [relation, another] = resolved.relations;
     if (
@@ -55,7 +56,6 @@ export async function follow(context: QueryContext, sql: string, options: Follow
       });
     }
     const { named, view } = relation;
-    const runnable = await statement.over(resolved.views);
     const run = async (
       snapshot: Snapshot,
       adds: Add[],
@@ -87,8 +87,6 @@ export async function follow(context: QueryContext, sql: string, options: Follow
     }
   } catch (error) {
     if (!signal.aborted) throw error;
-  } finally {
-    parser.close();
   }
 }
 

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { cacheFolder } from "../core/cache-folder.ts";
 import { type FileCache, openFileCache } from "../engine/file-cache.ts";
 import { type Catalog, openCatalog } from "./catalog.ts";
+import { openParsers } from "./parsers.ts";
 import type { QueryLimits } from "./relations.ts";
 import type { AskedPoint } from "./resolve.ts";
 import { answer, type QueryAnswer, type QueryContext, type RunningQuery, startQuery } from "./run.ts";
@@ -39,13 +40,15 @@ export function openQuery(options: QueryOptions): Query {
   const catalog = openCatalog({ root: options.store, ...(options.tables ? { tables: options.tables } : {}) });
   const where = options.cache ?? { folder: join(cacheFolder(), "data-files"), maxBytes: 5 * GIB };
   let cache: Promise<FileCache> | undefined;
+  const limits = { memoryLimitBytes: 2 * GIB, threads: 4, tempDir: tmpdir(), ...options.limits };
   const context: QueryContext = {
     catalog,
+    parsers: openParsers(limits),
     cache: () => {
       cache ??= openFileCache(where);
       return cache;
     },
-    limits: { memoryLimitBytes: 2 * GIB, threads: 4, tempDir: tmpdir(), ...options.limits },
+    limits,
   };
   return {
     catalog,
@@ -54,6 +57,7 @@ export function openQuery(options: QueryOptions): Query {
     query: (sql, { maxRows = Number.POSITIVE_INFINITY, ...asked }) =>
       answer(context, sql, { ...asked, maxRows, maxBytes: Number.POSITIVE_INFINITY }),
     async close() {
+      context.parsers.close();
       await catalog.close();
       await (await cache)?.close();
     },

@@ -2,19 +2,19 @@
 
 import type { Add } from "../delta/actions.ts";
 import type { Snapshot } from "../delta/table.ts";
-import { openEngine } from "../engine/instance.ts";
 import { matchingFiles } from "../engine/prune.ts";
 import type { Predicate } from "../engine/prune-predicate.ts";
 import { type Column, stream, type Value } from "../engine/result.ts";
 import type { Catalog } from "./catalog.ts";
 import { type Cell, toCell } from "./cells.ts";
 import { filtersOf } from "./filters.ts";
-import { engineSettings, openRelations, type Reading } from "./relations.ts";
+import type { Parsers } from "./parsers.ts";
+import { openRelations, type Reading } from "./relations.ts";
 import { type AskedPoint, resolve } from "./resolve.ts";
 import { asSqlError, isReadError } from "./sql-error.ts";
 import { parseStatement } from "./statement.ts";
 
-export type QueryContext = Reading & { catalog: Catalog };
+export type QueryContext = Reading & { catalog: Catalog; parsers: Parsers };
 
 /** A running query: read `chunks` to their end, or not, then close. */
 export type RunningQuery = {
@@ -60,53 +60,48 @@ export async function startQuery(
   options: StartOptions,
 ): Promise<RunningQuery> {
   const { signal, untrusted = false, readAll = false } = options;
-  const settings = engineSettings(context.limits);
-  const parser = await openEngine(untrusted ? { ...settings, allowedPaths: [] } : settings);
-  try {
+  const { relations, filters, runnable } = await context.parsers.use(async (parser) => {
     const statement = await parseStatement(parser, sql, { untrusted, signal });
     const resolved = await resolve(statement, { ...options, untrusted, catalog: context.catalog });
-    const { relations, views } = resolved;
     const filters = readAll
       ? new Map<string, Predicate>()
       : await filtersOf(parser, statement, resolved, signal);
-    const runnable = await statement.over(views);
-    const sources = relations.map(({ view, named, snapshot }) => ({
-      view,
-      table: snapshot,
-      store: named.table.store,
-      adds: filesOf(snapshot, filters.get(view)),
-    }));
-    const files = {
-      read: sources.reduce((sum, { adds }) => sum + adds.length, 0),
-      total: relations.reduce((sum, { snapshot }) => sum + snapshot.numFiles, 0),
-    };
-    const opened = await openRelations(context, sources, { isolated: untrusted, signal });
-    const explain = async (error: unknown) => {
-      signal.throwIfAborted();
-      if (isReadError(error)) {
-        const missing = await opened.explain(error);
-        if (missing !== error) return missing;
-      }
-      return asSqlError(error, sql, ({ position }) =>
-        position === undefined ? undefined : runnable.place(position),
-      );
-    };
-    try {
-      options.onRun?.();
-      const result = await stream(opened.engine, runnable.sql, signal, { selectOnly: untrusted });
-      const tables = relations.map(({ named, snapshot }) => ({
-        name: named.name,
-        version: snapshot.version,
-      }));
-      const { close } = opened;
-      return { columns: result.columns, chunks: explained(result.chunks, explain), tables, files, close };
-    } catch (error) {
-      const cause = await explain(error);
-      await opened.close();
-      throw cause;
+    return { relations: resolved.relations, filters, runnable: await statement.over(resolved.views) };
+  });
+  const sources = relations.map(({ view, named, snapshot }) => ({
+    view,
+    table: snapshot,
+    store: named.table.store,
+    adds: filesOf(snapshot, filters.get(view)),
+  }));
+  const files = {
+    read: sources.reduce((sum, { adds }) => sum + adds.length, 0),
+    total: relations.reduce((sum, { snapshot }) => sum + snapshot.numFiles, 0),
+  };
+  const opened = await openRelations(context, sources, { isolated: untrusted, signal });
+  const explain = async (error: unknown) => {
+    signal.throwIfAborted();
+    if (isReadError(error)) {
+      const missing = await opened.explain(error);
+      if (missing !== error) return missing;
     }
-  } finally {
-    parser.close();
+    return asSqlError(error, sql, ({ position }) =>
+      position === undefined ? undefined : runnable.place(position),
+    );
+  };
+  try {
+    options.onRun?.();
+    const result = await stream(opened.engine, runnable.sql, signal, { selectOnly: untrusted });
+    const tables = relations.map(({ named, snapshot }) => ({
+      name: named.name,
+      version: snapshot.version,
+    }));
+    const { close } = opened;
+    return { columns: result.columns, chunks: explained(result.chunks, explain), tables, files, close };
+  } catch (error) {
+    const cause = await explain(error);
+    await opened.close();
+    throw cause;
   }
 }
 
