@@ -10,10 +10,13 @@ import { spawnGuarded } from "../services/guard.ts";
 import { type Chore, type Intervals, runSchedule } from "../upkeep/schedule.ts";
 import { labProgram } from "./lab-program.ts";
 
-/** Joining everything in each turn would write a large file again for every few small ones. */
+/**
+ * Joining everything in each turn would write a large file again for every few small ones; and nobody is there to be told which
+ * versions end.
+ */
 const ARGS: Readonly<Record<Chore, readonly string[]>> = {
   optimize: ["--tiered"],
-  vacuum: [],
+  vacuum: ["--explain", "off"],
   cleanup: [],
 };
 

@@ -1,7 +1,7 @@
 /** `lab vacuum`: deletes files that no kept version needs. */
 
 import { toJson } from "../core/ops.ts";
-import { duration, integer, toggle } from "../core/setting-kinds.ts";
+import { duration, integer, onOff, toggle } from "../core/setting-kinds.ts";
 import { setting } from "../core/settings.ts";
 import { momentText } from "../query/dates.ts";
 import type { DescribedVersions } from "../upkeep/describe-versions.ts";
@@ -46,6 +46,13 @@ export const vacuum = defineCommand({
       description:
         "take a --retain below the table's own: files of running writers and queries may go, so only when nobody else uses the table",
     }),
+    explain: setting<boolean>({
+      flag: "--explain",
+      env: "LAB_VACUUM_EXPLAIN",
+      kind: onOff,
+      default: true,
+      description: "tell which versions end, for which every commit that is left is read",
+    }),
     files: setting<number>({
       flag: "--files",
       env: "LAB_VACUUM_FILES",
@@ -63,6 +70,7 @@ export const vacuum = defineCommand({
         retainMs: values.retain,
         allowShort: values.allowShort,
         isDryRun: values.dryRun,
+        explain: values.explain,
         onProgress: steps.onProgress,
       };
       return { name, result: await vacuumTable(table, options, signal) };

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { readdir } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { isLabError } from "../core/errors.ts";
+import { decodePath } from "../delta/path.ts";
 import { signal, type TestTable, testTable } from "../test/support/upkeep-table.ts";
 import { deleteRows } from "./delete.ts";
 import { overwriteRows } from "./overwrite.ts";
@@ -159,6 +160,23 @@ test("with the change data feed on, each changed row is told once, whole files b
   );
   const deleted = await deleteRows(one.table, { ...one, where: "id = 3", signal });
   assert.equal((await one.changes(deleted.version!)).length, 1);
+});
+
+test("files that partition values or statistics rule out are not read, nor those of which they say that all rows go", async (t) => {
+  const one = await testTable(t, COLUMNS, PARTITIONED);
+  await one.append(ids(0, 10));
+  await one.append(ids(10, 20));
+  const { table } = one;
+  for (const add of (await one.snapshot()).files())
+    if (add.partitionValues.p === "0") await rm(join(one.folder, "table", add.path));
+  assert.equal(
+    (await updateRows(table, { ...one, set: { v: "0" }, where: "p = '1' AND id = 3", signal })).updated,
+    1n,
+  );
+  assert.equal((await deleteRows(table, { ...one, where: "p = '0'", signal })).deleted, 10n);
+  for (const add of (await one.snapshot()).files())
+    if (JSON.parse(add.stats!).minValues.id > 10) await rm(join(one.folder, "table", decodePath(add.path)));
+  assert.equal((await deleteRows(table, { ...one, where: "id < 6", signal })).deleted, 3n);
 });
 
 test("a change that another writer got ahead of is decided anew", async (t) => {

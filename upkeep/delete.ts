@@ -48,7 +48,7 @@ async function deleteWhere(
   signal: AbortSignal,
 ): Promise<Change | null> {
   const condition = await checkCondition(bench, snapshot, where, signal);
-  const matches = await matchesOf(bench, snapshot, condition.files, condition.sql, signal);
+  const matches = await matchesOf(bench, snapshot, condition, signal);
   if (matches.length === 0) return null;
   const replacement = { condition: condition.sql, columns: null };
   const { copied, ...files } = await rewrite(bench, snapshot, matches, replacement, signal);

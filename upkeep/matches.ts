@@ -1,9 +1,11 @@
 /** Which files hold rows that a condition takes, and how many of them: what delete, update and overwrite decide on. */
 
 import type { Add } from "../delta/actions.ts";
+import { rowsOf } from "../delta/history.ts";
 import type { Snapshot } from "../delta/table.ts";
 import { CURRENT } from "../engine/row-expression.ts";
 import { FILE_PLACE } from "../engine/scan.ts";
+import type { Condition } from "./condition.ts";
 import type { Workbench } from "./workbench.ts";
 
 /** A live file with `hits` rows that the condition takes, of `rows` live ones. */
@@ -31,19 +33,27 @@ export function groupsOf<T>(items: readonly T[], addOf: (item: T) => Add): T[][]
   return groups;
 }
 
-/** Those of `adds` with at least one row that `condition` takes. The rows of each group stand in view `current` meanwhile. */
+/**
+ * The live files with at least one row that `condition` takes. Those of which partition values and statistics say it all are not read; the
+ * rows of each group of others stand in view `current` meanwhile.
+ */
 export async function matchesOf(
   bench: Workbench,
   snapshot: Snapshot,
-  adds: readonly Add[],
-  condition: string,
+  condition: Pick<Condition, "sql" | "files" | "takesAll">,
   signal: AbortSignal,
 ): Promise<Match[]> {
   const matches: Match[] = [];
-  for (const group of groupsOf(adds, (add) => add)) {
+  const open: Add[] = [];
+  for (const add of condition.files) {
+    const rows = condition.takesAll(add) ? rowsOf(add) : undefined;
+    if (rows === undefined) open.push(add);
+    else matches.push({ add, hits: rows, rows });
+  }
+  for (const group of groupsOf(open, (add) => add)) {
     await bench.view(CURRENT, snapshot, group, signal);
     const found = await bench.engine.rows(
-      `SELECT ${FILE_PLACE} AS place, count(*) FILTER (WHERE ${condition}) AS hits, count(*) AS rows
+      `SELECT ${FILE_PLACE} AS place, count(*) FILTER (WHERE ${condition.sql}) AS hits, count(*) AS rows
        FROM ${CURRENT} GROUP BY ${FILE_PLACE} HAVING hits > 0`,
       { signal },
     );
