@@ -2,6 +2,7 @@
 
 import type { CommitBenchResult } from "../bench/commit.ts";
 import type { IngestBenchResult } from "../bench/ingest.ts";
+import type { QueryBenchResult, Spread } from "../bench/query.ts";
 import { LabError } from "../core/errors.ts";
 import { toJson } from "../core/ops.ts";
 import { integer, named } from "../core/setting-kinds.ts";
@@ -10,13 +11,15 @@ import { defineCommand } from "./command.ts";
 
 export const bench = defineCommand({
   name: "bench",
-  summary: "Measure how fast and how cheaply messages get into a table, and commits into its log",
-  args: [{ name: "what", description: "ingest or commit", required: true }],
+  summary:
+    "Measure how fast and how cheaply messages get into a table, commits into its log, and queries over many files",
+  args: [{ name: "what", description: "ingest, commit or query", required: true }],
   examples: [
     "lab bench ingest",
     "lab bench ingest --messages 1000000 --json",
     "lab bench commit --writers 8",
     "lab bench commit --store s3://lab/bench",
+    "lab bench query --files 20000 --rounds 5",
   ],
   settings: {
     messages: setting<number>({
@@ -69,6 +72,18 @@ export const bench = defineCommand({
       default: "python3",
       description: "commit: an interpreter with deltalake, to compare with; left out where it has none",
     }),
+    files: setting<number>({
+      flag: "--files",
+      kind: integer(40, 1_000_000),
+      default: 2000,
+      description: "query: data files of the table",
+    }),
+    rounds: setting<number>({
+      flag: "--rounds",
+      kind: integer(1, 1000),
+      default: 11,
+      description: "query: times that each query is asked of both",
+    }),
   },
   stops: "gracefully",
   seeAlso: ["ingest"],
@@ -82,13 +97,38 @@ export const bench = defineCommand({
     } else if (what === "commit") {
       const { benchCommit } = await import("../bench/commit.ts");
       print(await benchCommit({ ...values, say, signal }), commitTable);
+    } else if (what === "query") {
+      const { benchQuery } = await import("../bench/query.ts");
+      print(await benchQuery({ ...values, say, signal }), queryTable);
     } else
       throw new LabError("USAGE", `no such benchmark: ${what}`, {
-        hint: "lab bench ingest, or lab bench commit",
+        hint: "lab bench ingest, lab bench commit, or lab bench query",
       });
     return 0;
   },
 });
+
+function queryTable({ files, rows, rounds, cases }: QueryBenchResult): string {
+  const exact = (value: number) => value.toLocaleString("en");
+  const spread = ({ min, median, max }: Spread) => `${exact(min)} / ${exact(median)} / ${exact(max)}`;
+  const head = ["filter on", "process", "files read", "ours, ms", "delta_scan, ms", "ratio"];
+  const lines = cases.map((one) => [
+    one.filter,
+    one.process,
+    `${exact(one.filesRead.read)} of ${exact(one.filesRead.total)}`,
+    spread(one.oursMs),
+    spread(one.peerMs),
+    spread(one.ratio),
+  ]);
+  const text = [head, ...lines].map((cells) =>
+    cells
+      .map((cell) => cell.padEnd(26))
+      .join("")
+      .trimEnd(),
+  );
+  const what = `${exact(rows)} rows in ${exact(files)} files, ${rounds} rounds in alternating order; min / median / max`;
+  return `${text.join("\n")}\n\n${what}\n`;
+}
 
 function commitTable({ store, runs }: CommitBenchResult): string {
   const head = ["by", "writers", "commits/s", "attempts", "most", "slowest's share"];
