@@ -117,6 +117,7 @@ for (const [what, line] of [
     '{"protocol":{"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":"x"}}',
   ],
   ["partition columns that are one text", '{"metaData":{"id":"i","partitionColumns":"p"}}'],
+  ["a schema that is no text", '{"metaData":{"id":"i","schemaString":{"type":"struct","fields":[]}}}'],
   ["a configuration that is a list", '{"metaData":{"id":"i","configuration":["a"]}}'],
   [
     "a vector of a negative length",

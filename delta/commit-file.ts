@@ -118,7 +118,7 @@ const READERS = {
           provider: typeof format.provider === "string" ? format.provider : "parquet",
           options: object(format.options ?? {}, "options") as Record<string, string>,
         },
-        schemaString: typeof from.schemaString === "string" ? from.schemaString : NO_COLUMNS,
+        schemaString: (from.schemaString ?? null) === null ? NO_COLUMNS : text(from, "schemaString"),
         partitionColumns: texts(from.partitionColumns ?? [], "partitionColumns"),
         configuration: { ...(object(from.configuration ?? {}, "configuration") as Record<string, string>) },
         ...optional("createdTime", from.createdTime, () => number(from, "createdTime")),

@@ -172,3 +172,14 @@ test("types that do not fit are SCHEMA_MISMATCH naming the path", () => {
       path,
     );
 });
+
+test("types nested deeper than engines bear are refused by name, not by the end of the process", () => {
+  const nested = (levels: number) =>
+    `{"type":"struct","fields":[{"name":"a","type":${'{"type":"array","elementType":'.repeat(levels)}"long"${"}".repeat(levels)}}]}`;
+  assert.equal(parseSchema(nested(90)).fields.length, 1);
+  for (const levels of [200, 100_000])
+    assert.throws(
+      () => parseSchema(nested(levels)),
+      (error) => isLabError(error, "UNSUPPORTED_FEATURE", "CORRUPT_LOG"),
+    );
+});

@@ -22,7 +22,10 @@ const PRIMITIVES = new Set<string>([
 ]);
 const DECIMAL = /^decimal\s*\(\s*(\d+)\s*,\s*(-?\d+)\s*\)$/;
 
-/** CORRUPT_LOG where it is no schema, UNSUPPORTED_FEATURE for a type that is not known here. */
+/** Deeper ones are nobody's data; engines recurse over types, and may end where no error can be caught. */
+const MOST_LEVELS = 100;
+
+/** CORRUPT_LOG where it is no schema, UNSUPPORTED_FEATURE for a type that is not known here or is nested too deep. */
 export function parseSchema(schemaString: string): StructType {
   let json: unknown;
   try {
@@ -54,39 +57,43 @@ export function isStruct(type: DataType): type is StructType {
   return typeof type === "object" && type.type === "struct";
 }
 
-function parseType(json: unknown, path: string): DataType {
+function parseType(json: unknown, path: string, level = 0): DataType {
+  if (level > MOST_LEVELS)
+    throw new LabError("UNSUPPORTED_FEATURE", `a column has types nested deeper than ${MOST_LEVELS} levels`, {
+      details: { feature: "nested types", column: path.slice(0, 200) },
+    });
   if (typeof json === "string") return parsePrimitive(json, path);
   const from = (typeof json === "object" && json !== null ? json : {}) as Record<string, unknown>;
   switch (from.type) {
     case "struct":
       if (!Array.isArray(from.fields)) break;
-      return { type: "struct", fields: from.fields.map((field) => parseField(field, path)) };
+      return { type: "struct", fields: from.fields.map((field) => parseField(field, path, level + 1)) };
     case "array":
       return {
         type: "array",
-        elementType: parseType(from.elementType, `${path}.element`),
+        elementType: parseType(from.elementType, `${path}.element`, level + 1),
         containsNull: from.containsNull !== false,
       };
     case "map":
       return {
         type: "map",
-        keyType: parseType(from.keyType, `${path}.key`),
-        valueType: parseType(from.valueType, `${path}.value`),
+        keyType: parseType(from.keyType, `${path}.key`, level + 1),
+        valueType: parseType(from.valueType, `${path}.value`, level + 1),
         valueContainsNull: from.valueContainsNull !== false,
       };
   }
   throw new LabError("CORRUPT_LOG", `the table's schema has no valid type at ${path}`);
 }
 
-function parseField(json: unknown, path: string): StructField {
+function parseField(json: unknown, path: string, level: number): StructField {
   const from = (typeof json === "object" && json !== null ? json : {}) as Record<string, unknown>;
   if (typeof from.name !== "string")
     throw new LabError("CORRUPT_LOG", `the table's schema has a field without a name in ${path}`);
   return {
     name: from.name,
-    type: parseType(from.type, path === "schema" ? from.name : `${path}.${from.name}`),
+    type: parseType(from.type, path === "schema" ? from.name : `${path}.${from.name}`, level),
     nullable: from.nullable !== false,
-    metadata: (from.metadata ?? {}) as Record<string, unknown>,
+    metadata: typeof from.metadata === "object" ? { ...from.metadata } : {},
   };
 }
 

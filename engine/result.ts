@@ -201,6 +201,12 @@ function readerOf(type: DuckDBType): Reader {
     }
     case DuckDBTypeId.STRUCT: {
       const { entryNames, entryTypes } = type as DuckDBStructType;
+      // DuckDB's package keeps the fields in an object, which takes this name for its prototype.
+      if (entryNames.includes("__proto__"))
+        throw new LabError("UNSUPPORTED_FEATURE", "a struct field named __proto__ cannot be read here", {
+          hint: "leave it out: name the other fields of the struct in the query",
+          details: { feature: "__proto__" },
+        });
       const reads = entryTypes.map((entry) => nullable(readerOf(entry)));
       return (value) => {
         const { entries } = value as DuckDBStructValue;

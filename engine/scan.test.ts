@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -364,4 +364,37 @@ test("a partition value that does not fit its column is a damaged log", async (t
   await assert.rejects(read([field("id", "integer"), field("p", "integer")], [add], ["p"]), (error) =>
     isLabError(error, "CORRUPT_LOG"),
   );
+});
+
+test("a data file that is no Parquet is a damaged one, by its name", async (t) => {
+  const { write, read, folder } = await setUp(t);
+  const whole = await write("a b.parquet", "SELECT 1 AS id");
+  for (const bytes of ["", "PAR1", "PAR1 no Parquet PAR1"]) {
+    await writeFile(join(folder, "a b.parquet"), bytes);
+    await assert.rejects(
+      read([field("id", "integer")], [whole]),
+      (error) => isLabError(error, "CORRUPT_LOG") && error.message.includes("a%20b.parquet"),
+    );
+  }
+});
+
+test("what has no value here is refused by name: a struct without fields, and one with a field __proto__", async (t) => {
+  const { write, read } = await setUp(t);
+  const add = await write("a.parquet", `SELECT {'__proto__': 1} AS s`);
+  for (const fields of [[], [field("__proto__", "integer")]])
+    await assert.rejects(read([field("s", { type: "struct", fields })], [add]), (error) =>
+      isLabError(error, "UNSUPPORTED_FEATURE"),
+    );
+});
+
+test("a partition column named like something that every object has is NULL where the log says nothing", async (t) => {
+  const { write, read } = await setUp(t);
+  const add = await write("a.parquet", "SELECT 1 AS id");
+  const names = ["constructor", "__proto__", "toString"];
+  const { rows } = await read(
+    [field("id", "integer"), ...names.map((name) => field(name, "string"))],
+    [add],
+    names,
+  );
+  assert.deepEqual(rows, [[1, null, null, null]]);
 });

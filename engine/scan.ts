@@ -13,6 +13,7 @@ import {
   physicalType,
 } from "./column-mapping.ts";
 import { type Engine, quoteName, quoteText, textList } from "./instance.ts";
+import { spellingsOf } from "./nested-ids.ts";
 import { createPartitionTable, createPositionTable, SCAN_SCHEMA } from "./scan-tables.ts";
 import { sqlType } from "./sql-types.ts";
 
@@ -79,16 +80,42 @@ export async function createRelation(engine: Engine, options: RelationOptions): 
     partition: table.partitionColumns.indexOf(field.name),
   }));
   if (columns.length === 0) throw unsupported("tables without columns");
-  const view = `CREATE OR REPLACE VIEW ${quoteName(name)} AS SELECT `;
   if (files.length === 0) {
     const empty = columns.map(({ field }) => `${nullOf(field)} AS ${quoteName(field.name)}`);
     if (options.withPlaces) empty.push(`0::BIGINT AS ${FILE_PLACE}`, `0::BIGINT AS ${ROW_PLACE}`);
-    await engine.run(`${view}${empty.join(", ")} WHERE false`, { signal });
+    const view = `CREATE OR REPLACE VIEW ${quoteName(name)} AS SELECT ${empty.join(", ")} WHERE false`;
+    await engine.run(view, { signal });
     return;
   }
+  await engine.run(`CREATE SCHEMA IF NOT EXISTS ${SCAN_SCHEMA}`, { signal });
+  const { fields } = table.schema;
+  const pathOf = ({ file }: ScanFile) => literalPath(file);
+  try {
+    const spellings =
+      mappingMode(table) === "id"
+        ? await spellingsOf(engine, fields, files, { pathOf, signal })
+        : [{ fields, files }];
+    if (options.withPlaces && spellings.length > 1)
+      throw unsupported("files that name nested fields in several ways");
+    const scans: string[] = [];
+    for (const spelling of spellings) {
+      const spelled = columns.map((column, index) => ({ ...column, field: spelling.fields[index]! }));
+      scans.push(await scanOf(engine, { ...options, columns: spelled, files: spelling.files }));
+    }
+    await engine.run(`CREATE OR REPLACE VIEW ${quoteName(name)} AS ${scans.join(" UNION ALL ")}`, { signal });
+  } catch (error) {
+    throw await options.data.explain(error);
+  }
+}
+
+/** The SELECT over files that name everything alike. */
+async function scanOf(
+  engine: Engine,
+  options: RelationOptions & { columns: readonly ScanColumn[]; files: readonly ScanFile[] },
+): Promise<string> {
+  const { table, columns, files, signal } = options;
   const id = ++relations;
   const mode = mappingMode(table);
-  await engine.run(`CREATE SCHEMA IF NOT EXISTS ${SCAN_SCHEMA}`, { signal });
   const list = `${SCAN_SCHEMA}_files_${id}`;
   const paths = textList(files.map(({ file }) => literalPath(file)));
   await engine.run(`SET VARIABLE ${list} = ${paths}`, { signal });
@@ -129,11 +156,7 @@ export async function createRelation(engine: Engine, options: RelationOptions): 
   });
   if (options.withPlaces)
     select.push(`CAST(f.file_index AS BIGINT) AS ${FILE_PLACE}`, `f.file_row_number AS ${ROW_PLACE}`);
-  try {
-    await engine.run(`${view}${select.join(", ")} FROM ${from}`, { signal });
-  } catch (error) {
-    throw await options.data.explain(error);
-  }
+  return `SELECT ${select.join(", ")} FROM ${from}`;
 }
 
 /** What `allowedPaths` of an engine must hold for it to read these files: each as it is, and as a scan spells it. */
@@ -158,7 +181,7 @@ function schemaByName(columns: readonly ScanColumn[], mode: MappingMode): string
   return `MAP {${entries.length > 0 ? entries.join(", ") : entry("'lab_scan nothing'", "nothing", "INTEGER")}}`;
 }
 
-/** The same by field id; inside a column fields are found by their physical names, which a writer of ids writes too. */
+/** The same by field id; inside a column fields are found by the names that the files give them (`nested-ids.ts`). */
 function schemaById(columns: readonly ScanColumn[]): string {
   const entries = columns.map(({ field, inner }) => {
     const id = fieldId(field);

@@ -26,13 +26,18 @@ export function sqlType(type: DataType): string {
   if (typeof type !== "string") {
     if (type.type === "array") return `${sqlType(type.elementType)}[]`;
     if (type.type === "map") return `MAP(${sqlType(type.keyType)}, ${sqlType(type.valueType)})`;
+    if (type.fields.length === 0) throw unsupported("struct<>");
     return `STRUCT(${type.fields.map((field) => `${quoteName(field.name)} ${sqlType(field.type)}`).join(", ")})`;
   }
   const primitive = PRIMITIVES[type];
   if (primitive !== undefined) return primitive;
   const decimal = /^decimal\((\d+),(\d+)\)$/.exec(type);
   if (decimal !== null) return `DECIMAL(${decimal[1]}, ${decimal[2]})`;
-  throw new LabError("UNSUPPORTED_FEATURE", `columns of type ${type} cannot be read here`, {
+  throw unsupported(type);
+}
+
+function unsupported(type: string): LabError {
+  return new LabError("UNSUPPORTED_FEATURE", `columns of type ${type} cannot be read here`, {
     hint: "read the table with an engine that knows the type, such as Spark",
     details: { feature: type },
   });
