@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { writeRunFile } from "../services/run-file.ts";
+import { sqlTable } from "../test/support/sql-table.ts";
 import {
   checkBroker,
   checkLeftovers,
@@ -15,6 +16,7 @@ import {
   checkPort,
   checkStore,
 } from "./doctor-checks.ts";
+import { checkWriters } from "./doctor-writers.ts";
 
 const signal = new AbortController().signal;
 
@@ -102,4 +104,21 @@ test("what a killed lab left is told apart from what still runs", async (t) => {
 
 test("memory is told in words a person reads", async () => {
   assert.match((await checkMemory()).detail, /^\d+(\.\d+)?[GM]iB available$/);
+});
+
+test("Spark's commits on a table that is ingested are a warning; on other tables they are not", async (t) => {
+  const store = await folder(t);
+  const lab = { lab: { v: 1, app: "lab", generation: 0, partitions: [] } };
+  const spark = { engineInfo: "Apache-Spark/4.1.0 Delta-Lake/4.1.0" };
+  for (const [name, infos] of Object.entries({ both: [spark, lab], ingested: [lab], sparks: [spark] })) {
+    const { append } = await sqlTable(join(store, name), { id: "long" });
+    for (const info of infos) await append({ info });
+  }
+  const checks = await checkWriters(store, signal);
+  assert.deepEqual(
+    checks.map(({ verdict }) => verdict),
+    ["warning"],
+  );
+  assert.match(checks[0]!.detail, /^both is ingested, and Apache-Spark.* version 1/);
+  assert.match(checks[0]!.fix ?? "", /docs\/others\.md/);
 });

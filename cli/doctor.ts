@@ -14,6 +14,7 @@ import {
   checkPort,
   checkStore,
 } from "./doctor-checks.ts";
+import { checkWriters } from "./doctor-writers.ts";
 
 const CHECK_FAILED = 3;
 const SIGNS = { ok: "[ok]", note: "[--]", warning: "[!]", failed: "[x]" };
@@ -45,6 +46,7 @@ export const doctor = defineCommand({
         checkPort(values.port, { name: "dashboard", needed: true, flag: "--port", dataDir }),
         checkPort(9092, { name: "broker", needed: false, flag: "--kafka-port", dataDir }),
         checkStore(values.store, env, signal),
+        checkWriters(values.store, signal),
         checkLeftovers(dataDir),
       ])
     ).flat();
