@@ -121,6 +121,7 @@ test("items of arrays and maps are looked at one by one; null among them is neit
     ["NOT exists(a, x -> x > 1)", false],
     ["forall(map_values(m), v -> exists(a, x -> x < v AND x < n))", false],
     ["forall(map_values(m), v -> exists(a, x -> x < v))", true],
+    ["forall(a, x -> x * 9223372036854775807 > 1) IS NULL", true],
     ["array_contains(a, 1) AND NOT coalesce(array_contains(a, 2), false)", true],
     ["size(a) = 2 AND cardinality(m) = 1 AND m['k'] = 5 AND m['x'] IS NULL", true],
   ] as const)
@@ -179,6 +180,13 @@ test("what engines or their settings read in different ways is refused by its na
     "date_format(day, 'y') = '2024'",
   ])
     await assert.rejects(verdicts(engine, check(expression)), isUnsupported, expression);
+});
+
+test("an expression that grows beyond all bounds is refused, not waited for", async (t) => {
+  const engine = await open(t);
+  let expression = "ok";
+  for (let level = 0; level < 60; level++) expression = `(${expression} BETWEEN false AND true)`;
+  await assert.rejects(verdicts(engine, check(expression)), isUnsupported);
 });
 
 test("nulls are found at any depth, and not where a parent is null", async (t) => {

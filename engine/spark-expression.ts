@@ -41,7 +41,16 @@ export function translateSpark(sql: string, columns: Columns): Translated {
   return { sql: translated, type, operands };
 }
 
+/** Characters of SQL: some operands are said twice, and what they are made of again and again. */
+const MOST_SQL = 100_000;
+
 function translate(expression: Expression, scope: Scope): Typed {
+  const translated = translateNode(expression, scope);
+  if (translated.sql.length > MOST_SQL) throw new Untranslatable("its size");
+  return translated;
+}
+
+function translateNode(expression: Expression, scope: Scope): Typed {
   switch (expression.kind) {
     case "constant":
       return constant(expression);

@@ -1,6 +1,7 @@
 /** The syntax of Spark SQL expressions (SqlBaseParser.g4, `booleanExpression`), as far as constraints of tables need it. */
 
 import type { DataType } from "../delta/types.ts";
+import { CAST_TYPES, numberType } from "./spark-constants.ts";
 import { type Token, tokenizeSpark, Untranslatable } from "./spark-lexer.ts";
 
 export type Expression =
@@ -27,34 +28,6 @@ const LEVELS: readonly (readonly string[])[] = [
   ["+", "-", "||"],
   ["*", "/", "%", "DIV"],
 ];
-const TYPES: Readonly<Record<string, DataType>> = {
-  boolean: "boolean",
-  tinyint: "byte",
-  byte: "byte",
-  smallint: "short",
-  short: "short",
-  int: "integer",
-  integer: "integer",
-  bigint: "long",
-  long: "long",
-  float: "float",
-  real: "float",
-  double: "double",
-  date: "date",
-  timestamp_ntz: "timestamp_ntz",
-  string: "string",
-};
-const INTEGERS: readonly (readonly [type: DataType, most: bigint])[] = [
-  ["integer", 2_147_483_647n],
-  ["long", 9_223_372_036_854_775_807n],
-];
-const SUFFIXES: Readonly<Record<string, DataType>> = {
-  Y: "byte",
-  S: "short",
-  L: "long",
-  F: "float",
-  D: "double",
-};
 const TYPED_STRINGS: Readonly<Record<string, DataType>> = {
   DATE: "date",
   TIMESTAMP: "timestamp",
@@ -228,14 +201,7 @@ export function parseSpark(sql: string): Expression {
     const token = peek() as Extract<Token, { kind: "number" }>;
     at++;
     const text = `${sign}${token.text}`;
-    if (token.suffix === "BD") return constant(decimalFor(text), text);
-    const suffixed = SUFFIXES[token.suffix];
-    if (suffixed !== undefined) return constant(suffixed, text);
-    if (/e/i.test(text)) return constant("double", text);
-    if (text.includes(".")) return constant(decimalFor(text), text);
-    const value = BigInt(text);
-    const type = INTEGERS.find(([, most]) => value <= most && value >= -most - 1n)?.[0];
-    return constant(type ?? decimalFor(text), text);
+    return constant(numberType(text, token.suffix), text);
   }
 
   function cases(): Expression {
@@ -264,7 +230,7 @@ export function parseSpark(sql: string): Expression {
   function typeOfCast(): DataType {
     const name = identifier().toLowerCase();
     const isDecimal = name === "decimal" || name === "dec" || name === "numeric";
-    const type = isDecimal ? decimalType() : TYPES[name];
+    const type = isDecimal ? decimalType() : CAST_TYPES[name];
     if (type === undefined) throw new Untranslatable(`a cast to ${name}`);
     return type;
   }
@@ -290,13 +256,4 @@ export function parseSpark(sql: string): Expression {
 
 function constant(type: DataType, text: string): Expression {
   return { kind: "constant", type, text };
-}
-
-/** Spark's type of a number with these digits. */
-function decimalFor(text: string): DataType {
-  const [whole = "", fraction = ""] = text.replace(/^-/, "").split(".");
-  const integral = whole.replace(/^0+/, "");
-  const precision = Math.max(integral.length + fraction.length, fraction.length, 1);
-  if (precision > 38 || /e/i.test(text)) throw new Untranslatable(`the number ${text}`);
-  return `decimal(${precision},${fraction.length})`;
 }

@@ -143,12 +143,13 @@ t <> u
 t < u
 t <=> u
 length(t) = 3
+day > '2020-01-01'::date
+n::bigint * 2 > 0
 char_length(t) > 0
 character_length(u) = 6
 octet_length(u) = 7
 upper(t) = u
 lower(u) = 'abc'
-upper(u) = 'STRASSE'
 lcase(u) = 'ünï'
 trim(t) = 'a'
 ltrim(t) = 'a '
@@ -259,7 +260,6 @@ t || u LIKE 'abc%'
 n > .5
 n > 1.
 n < 99999999999
-l < 99999999999999999999
 `
   .trim()
   .split("\n");
