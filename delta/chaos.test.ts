@@ -9,15 +9,7 @@ import { openTable } from "./open.ts";
 import { memoryStore } from "./store/memory.ts";
 import type { Store } from "./store/store.ts";
 import { collect, file, quick, schema, signal } from "./table.fixture.ts";
-
-/** Numbers in [0, 1) from a seed. */
-function dice(seed: number): () => number {
-  let state = seed | 1;
-  return () => {
-    state = Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x9e3779b9;
-    return ((state ^ (state >>> 13)) >>> 0) / 2 ** 32;
-  };
-}
+import { dice, patiently } from "./writers.fixture.ts";
 
 function failing(real: Store, random: () => number): Store {
   const down = () => new LabError("STORE_UNREACHABLE", "down");
@@ -42,17 +34,6 @@ function failing(real: Store, random: () => number): Store {
       return random() < 0.15 ? "unclear" : reply;
     },
   };
-}
-
-/** Tries again where opening or reading, which callers retry themselves, meets an outage. */
-async function patiently<T>(work: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof LabError && error.retryable)) throw error;
-    }
-  }
 }
 
 test("whatever the store does, each append is in the log exactly once and each transaction moves once", async () => {

@@ -1,6 +1,6 @@
 /** Writers for property tests: what they do to a table, and a model of what the table must hold for it. */
 
-import { isLabError } from "../core/errors.ts";
+import { isLabError, LabError } from "../core/errors.ts";
 import type { Add, PartitionValues } from "./actions.ts";
 import { file, signal } from "./table.fixture.ts";
 import type { CommitRequest, Snapshot, Table } from "./table.ts";
@@ -13,6 +13,17 @@ export function dice(seed: number): () => number {
     state = Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x9e3779b9;
     return ((state ^ (state >>> 13)) >>> 0) / 2 ** 32;
   };
+}
+
+/** Tries again where opening or reading, which callers retry themselves, meets an outage. */
+export async function patiently<T>(work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof LabError && error.retryable)) throw error;
+    }
+  }
 }
 
 export type Row = { name: string; partition: string; isOdd: boolean };

@@ -22,6 +22,7 @@ import {
   type Contents,
   dice,
   type Meaning,
+  patiently,
   type Row,
   type Rows,
   rowsOf,
@@ -74,17 +75,6 @@ function failing(
         return random() < 0.1 ? "unclear" : reply;
       }),
   };
-}
-
-/** Tries again where opening or reading, which callers retry themselves, meets an outage. */
-async function patiently<T>(work: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof LabError && error.retryable)) throw error;
-    }
-  }
 }
 
 type Attempt = {
