@@ -30,8 +30,11 @@ export type QueryBenchResult = {
   cases: {
     /** What the filter is on. */
     filter: "partition" | "statistics";
-    /** `cold`: a process of its own, from start to end. `warm`: asked again in one that has opened everything. */
-    process: "cold" | "warm";
+    /**
+     * `cold`: a process of its own, from start to end. `fresh`: in a running one, with the table opened anew. `warm`: where ours has read the
+     * table's log before, and looks for new commits. The peer reads the log at every query.
+     */
+    process: "cold" | "fresh" | "warm";
     oursMs: Spread;
     peerMs: Spread;
     /** Ours by the peer's, round by round. */
@@ -63,9 +66,9 @@ export async function benchQuery(options: QueryBenchOptions): Promise<QueryBench
       { filter: "statistics", where: `id BETWEEN ${first} AND ${first + ROWS_PER_FILE - 1}` },
     ] as const;
     const result: QueryBenchResult = { files, rows: files * ROWS_PER_FILE, rounds, cases: [] };
-    for (const process of ["cold", "warm"] as const) {
-      const ours = process === "cold" ? oursCold(folder, signal) : oursWarm(folder, signal);
-      const peer = process === "cold" ? peerCold(table, packages, signal) : peerWarm(table, packages, signal);
+    for (const process of ["cold", "fresh", "warm"] as const) {
+      const ours = { cold: oursCold, fresh: oursFresh, warm: oursWarm }[process](folder, signal);
+      const peer = (process === "cold" ? peerCold : peerWarm)(table, packages, signal);
       try {
         for (const { filter, where } of filters) {
           say(`${filter}, ${process}: ${rounds} rounds`);
@@ -116,6 +119,19 @@ function oursWarm(store: string, signal: AbortSignal): Runner {
   };
 }
 
+function oursFresh(store: string, signal: AbortSignal): Runner {
+  return {
+    async ask(where) {
+      const startedMs = performance.now();
+      const query = oursWarm(store, signal);
+      const { rows, files } = await query.ask(where);
+      await query.close();
+      return { rows, ms: performance.now() - startedMs, ...(files ? { files } : {}) };
+    },
+    close: async () => {},
+  };
+}
+
 function oursCold(store: string, signal: AbortSignal): Runner {
   const lab = fileURLToPath(new URL("../bin/lab.js", import.meta.url));
   return {
@@ -143,7 +159,7 @@ function peerCold(table: string, packages: string, signal: AbortSignal): Runner 
   return {
     async ask(where) {
       const startedMs = performance.now();
-      const peer = startPeer(table, packages, signal);
+      const peer = peerWarm(table, packages, signal);
       const { rows } = await peer.ask(where);
       await peer.close();
       return { rows, ms: performance.now() - startedMs };
@@ -152,9 +168,7 @@ function peerCold(table: string, packages: string, signal: AbortSignal): Runner 
   };
 }
 
-const peerWarm = startPeer;
-
-function startPeer(table: string, packages: string, signal: AbortSignal): Runner {
+function peerWarm(table: string, packages: string, signal: AbortSignal): Runner {
   const env = { ...process.env, PYTHONPATH: packages };
   const child = spawn("python3", [PEER], { env, stdio: ["pipe", "pipe", "pipe"], signal });
   let err = "";

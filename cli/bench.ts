@@ -122,7 +122,7 @@ function queryTable({ files, rows, rounds, cases }: QueryBenchResult): string {
   ]);
   const text = [head, ...lines].map((cells) =>
     cells
-      .map((cell) => cell.padEnd(26))
+      .map((cell) => cell.padEnd(32))
       .join("")
       .trimEnd(),
   );
