@@ -21,8 +21,8 @@ export type CommitTarget = {
   actionsOf(version: number, signal: AbortSignal): Promise<readonly Action[]>;
   /** Told what the winner of a version committed. */
   lost(version: number, winner: readonly Action[]): void;
-  /** The snapshot of a version that was just committed with these actions. */
-  committed(version: number, actions: readonly Action[], signal: AbortSignal): Promise<Snapshot>;
+  /** The snapshot of a version that was just committed with these actions; null where it does not stand in the log that others read. */
+  committed(version: number, actions: readonly Action[], signal: AbortSignal): Promise<Snapshot | null>;
   outages: Omit<RetryOptions, "signal">;
   maxAttempts: number;
   now: () => number;
@@ -44,7 +44,9 @@ export async function commitTo(
   const conflictWith = conflictsOf(request, { root: store.root, protocol, metadata });
   const committed = async (version: number, actions: readonly Action[], attempts: number) => {
     const snapshot = await waitOut(() => target.committed(version, actions, signal));
-    return { kind: "committed", version, snapshot, attempts } as const;
+    if (snapshot !== null) return { kind: "committed", version, snapshot, attempts } as const;
+    const message = `version ${version} was used and cleaned up while this writer stood still`;
+    return { kind: "conflict", version, reason: "expired", message } as const;
   };
 
   let base = await waitOut(() => target.refreshed(read.version, signal));

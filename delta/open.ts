@@ -13,6 +13,7 @@ import { commitPath } from "./log-names.ts";
 import { applyCommit, type LogState, trimmed } from "./log-state.ts";
 import { recentCommits } from "./recent-commits.ts";
 import { snapshotOf } from "./snapshot.ts";
+import { type Whereabouts, whereabouts } from "./standing.ts";
 import type { Store } from "./store/store.ts";
 import type { Snapshot, Table } from "./table.ts";
 import { versionAt } from "./time-travel.ts";
@@ -82,6 +83,15 @@ export async function openTable(
     const isBehind = (newestVersion(listing) ?? -1) > (fresh.at(-1)?.version ?? tip.version);
     return isContiguous && !isBehind ? fresh : undefined;
   };
+  /** Where a commit stands that is known to be there; nothing is known of it where the store cannot say. */
+  const placeOf = async (version: number, waiting: AbortSignal): Promise<Partial<Whereabouts>> => {
+    try {
+      return await whereabouts(store, version, waiting);
+    } catch (error) {
+      if (!isLabError(error) && !waiting.aborted) throw error;
+      return {};
+    }
+  };
   /** A listing may lag behind; up to `atLeast`, which is known to be there, commits are asked for by name. */
   const refresh = async (waiting: AbortSignal, atLeast = 0) => {
     // Listing a folder while others write may show a later file and not an earlier one: look twice before a reload.
@@ -100,7 +110,8 @@ export async function openTable(
     while (tip.version < atLeast) {
       const version = tip.version + 1;
       const actions = commits.get(version) ?? (await table.commitActions(version, waiting));
-      advance({ version, actions, modifiedMs: await fileTime(store, version, now, waiting) });
+      const { modifiedMs = now() } = await placeOf(version, waiting);
+      advance({ version, actions, modifiedMs });
     }
     if (newest.version !== tip.version) keep(snapshotOf(tip, newest));
   };
@@ -153,9 +164,13 @@ export async function openTable(
           },
           committed: (version, actions) =>
             exclusive(async () => {
-              if (tip.version === version - 1) {
-                advance({ version, actions, modifiedMs: await fileTime(store, version, now, waiting) });
+              const { modifiedMs = now(), isStranded } = await placeOf(version, waiting);
+              if (isStranded) {
+                await store.delete(commitPath(version), waiting);
+                await reload(waiting);
+                return null;
               }
+              if (tip.version === version - 1) advance({ version, actions, modifiedMs });
               return recent.get(version) ?? readVersion(store, version, waiting);
             }),
         },
@@ -185,23 +200,6 @@ export async function readVersion(store: Store, version: number, signal: AbortSi
 
 function markOf({ checkpoint }: Loaded): CheckpointMark {
   return { version: 0, sizeInBytes: 0, numFiles: 0, ...checkpoint, bytesWritten: 0 };
-}
-
-/** The time of a commit file that was just written; the clock's where the store cannot say. */
-async function fileTime(
-  store: Store,
-  version: number,
-  now: () => number,
-  signal: AbortSignal,
-): Promise<number> {
-  const path = commitPath(version);
-  try {
-    for await (const object of store.list(path, { signal }))
-      if (object.path === path) return Math.floor(object.modifiedMs);
-  } catch (error) {
-    if (!isLabError(error) && !signal.aborted) throw error;
-  }
-  return now();
 }
 
 /** Runs work one at a time, in the order asked. A caller whose signal aborts stops waiting for its turn. */

@@ -91,7 +91,15 @@ export type CommitResult =
   | { kind: "committed"; version: number; snapshot: Snapshot; attempts: number }
   | { kind: "conflict"; version: number; reason: ConflictReason; message: string };
 
-export type ConflictReason = "txn" | "metadata" | "protocol" | "append" | "removed" | "domain" | "attempts";
+export type ConflictReason =
+  | "txn"
+  | "metadata"
+  | "protocol"
+  | "append"
+  | "removed"
+  | "domain"
+  | "attempts"
+  | "expired";
 
 export type HistoryEntry = {
   version: number;
