@@ -14,12 +14,18 @@ const run = promisify(execFile);
 
 /** Runs a script of `test/referees/spark/` with pyspark; resolves with its stdout. */
 export async function spark(script: string, args: readonly string[]): Promise<string> {
-  const [python, jars] = [await interpreter(join(folder, "requirements.txt")), await deltaJars()];
-  const { stdout } = await run(python, [join(folder, script), ...args], {
-    env: { ...process.env, JARS: jars },
-    maxBuffer: 256 << 20,
-  });
+  const { command, args: all, env } = await sparkCommand(script, args);
+  const { stdout } = await run(command, all, { env, maxBuffer: 256 << 20 });
   return stdout;
+}
+
+/** How such a script is run, for tests that talk to it while it runs. */
+export async function sparkCommand(
+  script: string,
+  args: readonly string[],
+): Promise<{ command: string; args: string[]; env: NodeJS.ProcessEnv }> {
+  const [command, jars] = [await interpreter(join(folder, "requirements.txt")), await deltaJars()];
+  return { command, args: [join(folder, script), ...args], env: { ...process.env, JARS: jars } };
 }
 
 async function deltaJars(): Promise<string> {
