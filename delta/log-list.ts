@@ -30,7 +30,7 @@ export async function listLog(store: Store, fromVersion: number, signal: AbortSi
 }
 
 /** Sorts a listing into commits, compactions and complete checkpoints; the rest is ignored. CORRUPT_LOG for a version beyond 2^53. */
-export function arrange(objects: readonly StoredObject[]): LogListing {
+function arrange(objects: readonly StoredObject[]): LogListing {
   const commits: LogListing["commits"] = [];
   const compactions: LogListing["compactions"] = [];
   const checkpoints: CheckpointFiles[] = [];

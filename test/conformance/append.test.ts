@@ -38,14 +38,17 @@ for (const [table, versions] of byTable(truths)) {
   }
 }
 const readings = await readByDeltalake();
+let compared = 0;
 
 after(async () => {
   await batch.close();
   await close();
-  const others = readings.filter(({ rows }) => rows !== null).length;
   console.log(
-    `appended to ${appended.length} tables, read back by us; by deltalake ${others}, it reads no more of them\n` +
-      `not writable here: ${refused.length}\n${refused.map((line) => `  ${line}`).join("\n")}`,
+    [
+      `appended to ${appended.length} tables and read back; ${compared} of them deltalake reads too, and reads the same`,
+      `not writable here: ${refused.length}`,
+      ...refused.map((line) => `  ${line}`),
+    ].join("\n"),
   );
 });
 
@@ -68,7 +71,9 @@ for (const [index, { table, path, before, after: version }] of appended.entries(
       "the appended rows are copies",
     );
     const reading = readings[index]!;
-    if (reading.rows === null || reading.rows !== old.rows!.length) return;
+    // It cannot read all tables, and some without their deletion vectors.
+    if (reading.rows !== old.rows!.length) return;
+    compared++;
     assert.deepEqual(reading, { rows: old.rows!.length, added, new: 0, lost: 0 });
   });
 }

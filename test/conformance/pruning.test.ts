@@ -8,13 +8,8 @@ import { unpackTables } from "./tables.ts";
 test("a query that leaves files out gives the rows of one that reads them all", async (t) => {
   const { folder, close } = await unpackTables();
   t.after(close);
-  const log = (line: string) => console.log(line);
-  const { checked, files, wrong } = await checkPruning({
-    tablesDir: folder,
-    signal: new AbortController().signal,
-    log,
-  });
-  console.log(`pruning: ${checked} conditions, ${files.pruned} of ${files.total} files left out`);
+  const { signal } = new AbortController();
+  const { files, wrong } = await checkPruning({ tablesDir: folder, signal, log: console.log });
   assert.deepEqual(wrong, []);
   assert.ok(files.pruned > 0, "no file was left out: nothing is proven");
 });
