@@ -26,24 +26,29 @@ export type ScheduleOptions = {
   random: () => number;
 };
 
-/** How often a table is looked for that is yet to be made, or whose store is away. */
+/** How often a table is looked for that is yet to be made, or whose store is away; more often where a chore is. */
 const LOOK_MS = 60_000;
 const MOST_SPREAD_MS = 5_000;
 
 /** Runs until `signal` aborts, and never rejects. */
 export async function runSchedule(options: ScheduleOptions, signal: AbortSignal): Promise<void> {
   const turns = createTurns(options);
+  const lookMs = lookEvery(options.intervals);
   try {
     for (;;) {
       const waitMs = await turns(signal).catch((error: unknown) => {
         if (!signal.aborted) options.onFailure(error, null);
-        return LOOK_MS;
+        return lookMs;
       });
       await sleep(waitMs + options.random() * Math.min(MOST_SPREAD_MS, waitMs), signal);
     }
   } catch (error) {
     if (!signal.aborted) throw error;
   }
+}
+
+function lookEvery(intervals: Intervals): number {
+  return Math.min(LOOK_MS, ...Object.values(intervals));
 }
 
 /**
@@ -59,7 +64,7 @@ export function createTurns(options: ScheduleOptions): (signal: AbortSignal) => 
 
   return async (signal) => {
     table ??= await options.openTable(signal);
-    if (table === null) return LOOK_MS;
+    if (table === null) return lookEvery(intervals);
     for (const chore of chores) {
       const snapshot = await table.latest(signal);
       const nowMs = now();
@@ -77,7 +82,7 @@ export function createTurns(options: ScheduleOptions): (signal: AbortSignal) => 
         options.onFailure(error, chore);
         if (!isLabError(error, "NOT_A_TABLE")) continue;
         table = null;
-        return LOOK_MS;
+        return lookEvery(intervals);
       }
     }
     const snapshot = await table.latest(signal);
