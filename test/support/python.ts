@@ -15,7 +15,7 @@ export async function python(
   args: readonly string[] = [],
   env: NodeJS.ProcessEnv = {},
 ): Promise<string> {
-  return run(await interpreter(requirementsFile), ["-c", script, ...args], env);
+  return runReferee(await interpreter(requirementsFile), ["-c", script, ...args], env);
 }
 
 /** Runs a script of `test/referees/` by its file name. */
@@ -25,13 +25,16 @@ export async function referee(
   env: NodeJS.ProcessEnv = {},
 ): Promise<string> {
   const { command, script } = await refereeCommand(name);
-  return run(command, [script, ...args], env);
+  return runReferee(command, [script, ...args], env);
 }
 
-/** A script of `test/referees/` and the interpreter for it, for tests that talk to it while it runs. */
-export async function refereeCommand(name: string): Promise<{ command: string; script: string }> {
+/** A script of `test/referees/` and the interpreter for it, for tests that talk to it while it runs or that need other packages. */
+export async function refereeCommand(
+  name: string,
+  requirements = requirementsFile,
+): Promise<{ command: string; script: string }> {
   const script = new URL(`../referees/${name}`, import.meta.url).pathname;
-  return { command: await interpreter(requirementsFile), script };
+  return { command: await interpreter(requirements), script };
 }
 
 /** The interpreter of the environment that holds exactly the packages of `requirements`; made where it is missing. */
@@ -57,8 +60,16 @@ export async function interpreter(requirements: string): Promise<string> {
     try {
       if (isMade()) break;
       await rm(folder, { recursive: true, force: true });
-      await run("python3", ["-m", "venv", folder]);
-      await run(bin, ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", requirements]);
+      await runReferee("python3", ["-m", "venv", folder]);
+      await runReferee(bin, [
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "-r",
+        requirements,
+      ]);
       await writeFile(join(folder, ".complete.tmp"), "");
       await rename(join(folder, ".complete.tmp"), join(folder, ".complete"));
     } finally {
@@ -68,7 +79,12 @@ export async function interpreter(requirements: string): Promise<string> {
   return bin;
 }
 
-function run(command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
+/** Runs a program to its end; resolves with its stdout, rejects with its stderr. */
+export function runReferee(
+  command: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<string> {
   return new Promise((resolve, reject) => {
     const child: ChildProcess = spawn(command, args, {
       env: { ...process.env, ...env },

@@ -24,6 +24,9 @@ export type TestTable = {
   append(select: string): Promise<number>;
   /** The rows of the newest version, or of another one, as text, sorted. */
   rows(version?: number): Promise<string[]>;
+  tablePath: string;
+  /** The rows of a query over the newest version, called `t`. Longs must be small. */
+  query(sql: string): Promise<unknown[][]>;
   /** The rows that a version's files of the change data feed tell of, as text, sorted. */
   changes(version: number): Promise<string[]>;
   snapshot(): Promise<Snapshot>;
@@ -61,6 +64,15 @@ export async function testTable(
       const snapshot =
         version === undefined ? await table.latest(signal) : await table.at({ version }, signal);
       return rowsOf(bench, snapshot);
+    },
+    tablePath: join(folder, "table"),
+    async query(sql) {
+      const snapshot = await table.latest(signal);
+      await bench.view("t", snapshot, [...snapshot.files()], signal);
+      const rows = await bench.engine.rows(sql);
+      return rows.map((row) =>
+        Object.values(row).map((value) => (typeof value === "bigint" ? Number(value) : value)),
+      );
     },
     async changes(version) {
       const actions = await table.commitActions(version, signal);
