@@ -5,14 +5,13 @@ import { join } from "node:path";
 import { Registry } from "prom-client";
 import { bytes, integer } from "../core/setting-kinds.ts";
 import { SETTINGS, setting } from "../core/settings.ts";
-import type { Intervals } from "../upkeep/schedule.ts";
 import { defineCommand } from "./command.ts";
 import { CONNECT_TIMEOUT } from "./connect-timeout.ts";
 import { findBrokers } from "./find-kafka.ts";
 import { OPS, servePart } from "./serve-part.ts";
 import { STREAM_SETTINGS, streamOptions } from "./stream-options.ts";
 import { keepTables } from "./upkeep.ts";
-import { upkeepKind, upkeepOf } from "./upkeep-plan.ts";
+import { upkeepOf, upkeepSetting } from "./upkeep-plan.ts";
 
 const MIB = 1024 * 1024;
 
@@ -60,14 +59,7 @@ export const ingest = defineCommand({
       default: undefined,
       description: "kill this process by SIGKILL at that step of a commit, to prove that it does no harm",
     }),
-    upkeep: setting<Intervals | undefined>({
-      flag: "--upkeep",
-      kind: upkeepKind,
-      default: undefined,
-      defaultText: "what lab.yaml says, else off",
-      description:
-        "how often the tables are cared for, by one worker at a time: optimize=1h,vacuum=24h,cleanup=24h",
-    }),
+    upkeep: upkeepSetting("what lab.yaml says, else off"),
     data: SETTINGS.data,
     ...OPS,
   },

@@ -68,3 +68,17 @@ test("--only brings services alone", () => {
   const both = planUp({ ...CHOICES, only: ["s3", "kafka"], store: "s3://lab/tables" }, demo, "demo.yaml");
   assert.deepEqual([both.kafka, both.s3, both.bucket, both.children], [true, true, "lab", []]);
 });
+
+test("tables are cared for unless somebody says otherwise", () => {
+  const upkeepOf = (choices: UpChoices, yaml: string) => {
+    const args = planUp(choices, parseLabYaml(yaml, "lab.yaml"), "lab.yaml").children.find(
+      ({ kind }) => kind === "ingest",
+    )!.args;
+    const at = args.indexOf("--upkeep");
+    return at < 0 ? undefined : args[at + 1];
+  };
+  const streams = "streams: [{ topic: a }]";
+  assert.equal(upkeepOf(CHOICES, streams), "optimize=1h,vacuum=24h,cleanup=24h");
+  assert.equal(upkeepOf({ ...CHOICES, upkeep: {} }, streams), "off");
+  assert.equal(upkeepOf(CHOICES, `defaults: { upkeep: { optimize: off } }\n${streams}`), undefined);
+});

@@ -1,9 +1,10 @@
 /** What `lab up` starts, decided before anything is: services, topics, and the processes of our own with their arguments. */
 
 import { join } from "node:path";
+import type { Intervals } from "../upkeep/schedule.ts";
 import { DEMO_PRODUCERS } from "./demo.ts";
 import type { LabYaml } from "./lab-yaml.ts";
-import { speaksOfUpkeep, UPKEEP_DEFAULT } from "./upkeep-plan.ts";
+import { speaksOfUpkeep, UPKEEP_DEFAULT, upkeepKind } from "./upkeep-plan.ts";
 
 export type UpChoices = {
   only: readonly ("kafka" | "s3")[];
@@ -13,6 +14,8 @@ export type UpChoices = {
   host: string;
   port: number;
   verbose: boolean;
+  /** Absent: as lab.yaml says, and where it says nothing as a lab does. */
+  upkeep?: Intervals | undefined;
 };
 
 /** A process of the lab: `lab KIND ARGS`. */
@@ -51,7 +54,12 @@ export function planUp(choices: UpChoices, lab: LabYaml, config: string): UpPlan
   const common = ["--data", choices.data, "--config", config, "--ops-port", "0"];
   const verbose = choices.verbose ? ["--verbose"] : [];
   const store = ["--store", choices.store];
-  const upkeep = speaksOfUpkeep(lab) ? [] : ["--upkeep", UPKEEP_DEFAULT];
+  const upkeep =
+    choices.upkeep !== undefined
+      ? ["--upkeep", upkeepKind.show(choices.upkeep)]
+      : speaksOfUpkeep(lab)
+        ? []
+        : ["--upkeep", UPKEEP_DEFAULT];
   return {
     kafka: true,
     s3: bucket !== null,

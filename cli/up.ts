@@ -22,12 +22,14 @@ import { showStatus } from "./live-status.ts";
 import { serveSupervisor } from "./serve-supervisor.ts";
 import { demoFile, planUp, type UpPlan } from "./up-plan.ts";
 import { createTopics, makeBucket, tableVersions } from "./up-steps.ts";
+import { UPKEEP_DEFAULT, upkeepSetting } from "./upkeep-plan.ts";
 
 const settings = {
   kafka: SETTINGS.kafka,
   store: SETTINGS.store,
   app: SETTINGS.app,
   data: SETTINGS.data,
+  upkeep: upkeepSetting(`what lab.yaml says, else ${UPKEEP_DEFAULT}`),
   port: setting<number>({
     flag: "--port",
     kind: port,

@@ -1,6 +1,7 @@
 /** When the tables of a stream are cared for: `upkeep` of lab.yaml, or `--upkeep`. */
 
 import { duration, type Kind } from "../core/setting-kinds.ts";
+import { setting } from "../core/settings.ts";
 import type { Chore, Intervals } from "../upkeep/schedule.ts";
 import type { LabYaml } from "./lab-yaml.ts";
 
@@ -30,6 +31,18 @@ export const upkeepKind: Kind<Intervals> = {
     return intervals;
   },
 };
+
+/** `--upkeep`, of the commands that ingest. */
+export function upkeepSetting(defaultText: string) {
+  return setting<Intervals | undefined>({
+    flag: "--upkeep",
+    kind: upkeepKind,
+    default: undefined,
+    defaultText,
+    description:
+      "how often tables are cared for, by one worker at a time: optimize=1h,vacuum=24h,cleanup=24h",
+  });
+}
 
 /** The intervals of the stream of `topic`: the flag, else the stream's own words over the defaults of lab.yaml, else none. */
 export function upkeepOf(topic: string, flag: Intervals | undefined, lab: LabYaml | null): Intervals {
