@@ -9,6 +9,8 @@ export type EngineSettings = {
   tempDir: string | null;
   /** Rows keep the order of their source; costs memory. Default false. */
   preserveOrder?: boolean;
+  /** Bytes of files that were read stay in memory, as far as the limit lets them. Default true. */
+  keepsFiles?: boolean;
   /** Folders it may read and write, spill folder included or not; absent: the whole file system. */
   allowedDirectories?: readonly string[];
   /** Files it may read. DuckDB also lets them be written: gate the statements too. */
@@ -35,39 +37,76 @@ export type Engine = {
   close(): void;
 };
 
+/** One DuckDB that several may use at a time, each through an engine of its own. */
+export type Instance = {
+  /**
+   * An engine whose temporary views and tables, variables and settings nobody else sees, and which go with it. Memory and threads are
+   * shared by all. Fails where an error of the past has left the instance unusable.
+   */
+  session(): Promise<Engine>;
+  /** Engines that are still open stay so, and the memory is freed with the last of them. */
+  close(): void;
+};
+
 /**
  * Opens an in-memory DuckDB with UTC as its time zone. It never fetches or loads extensions. Where `allowedDirectories` or
  * `allowedPaths` is given, everything else outside is refused, and no statement can change that.
  */
-export async function openEngine(settings: EngineSettings): Promise<Engine> {
+export async function openInstance(settings: EngineSettings): Promise<Instance> {
   const instance = await DuckDBInstance.create(":memory:", {
     memory_limit: `${Math.floor(settings.memoryLimitBytes)}B`,
     threads: String(settings.threads),
     temp_directory: settings.tempDir ?? "",
     preserve_insertion_order: String(settings.preserveOrder ?? false),
+    errors_as_json: String(settings.errorsAsJson ?? false),
+    enable_external_file_cache: String(settings.keepsFiles ?? true),
     autoload_known_extensions: "false",
     autoinstall_known_extensions: "false",
     allow_community_extensions: "false",
   });
-  const connection = await instance.connect();
-  const engine = wrap(instance, connection);
-  try {
-    await engine.run("SET TimeZone = 'UTC'");
-    if (settings.errorsAsJson) await engine.run("SET errors_as_json = true");
-    if (settings.allowedDirectories !== undefined || settings.allowedPaths !== undefined) {
-      const folders = (settings.allowedDirectories ?? []).map((folder) => `${folder.replace(/\/+$/, "")}/`);
-      await engine.run(`SET allowed_directories = ${textList(folders)}`);
-      await engine.run(`SET allowed_paths = ${textList(settings.allowedPaths ?? [])}`);
-      await engine.run("SET enable_external_access = false; SET lock_configuration = true");
+  const session = async () => {
+    const engine = wrap(await instance.connect());
+    try {
+      await engine.run("SELECT 1");
+      return engine;
+    } catch (error) {
+      engine.close();
+      throw error;
     }
-    return engine;
+  };
+  try {
+    await setUp(await session(), settings);
+    return { session, close: () => instance.closeSync() };
   } catch (error) {
-    engine.close();
+    instance.closeSync();
     throw error;
   }
 }
 
-function wrap(instance: DuckDBInstance, connection: DuckDBConnection): Engine {
+async function setUp(engine: Engine, { allowedDirectories, allowedPaths }: EngineSettings): Promise<void> {
+  try {
+    await engine.run("SET GLOBAL TimeZone = 'UTC'");
+    if (allowedDirectories === undefined && allowedPaths === undefined) return;
+    const folders = (allowedDirectories ?? []).map((folder) => `${folder.replace(/\/+$/, "")}/`);
+    await engine.run(`SET allowed_directories = ${textList(folders)}`);
+    await engine.run(`SET allowed_paths = ${textList(allowedPaths ?? [])}`);
+    await engine.run("SET enable_external_access = false; SET lock_configuration = true");
+  } finally {
+    engine.close();
+  }
+}
+
+/** An engine with an instance of its own. */
+export async function openEngine(settings: EngineSettings): Promise<Engine> {
+  const instance = await openInstance(settings);
+  try {
+    return await instance.session();
+  } finally {
+    instance.close();
+  }
+}
+
+function wrap(connection: DuckDBConnection): Engine {
   async function interruptible<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
     signal?.throwIfAborted();
     const interrupt = () => connection.interrupt();
@@ -89,10 +128,7 @@ function wrap(instance: DuckDBInstance, connection: DuckDBConnection): Engine {
       }),
     rows: (sql, { params, signal } = {}) =>
       interruptible(signal, async () => (await connection.runAndReadAll(sql, params)).getRowObjectsJS()),
-    close() {
-      connection.closeSync();
-      instance.closeSync();
-    },
+    close: () => connection.closeSync(),
   };
 }
 

@@ -89,11 +89,25 @@ export async function stream(
   );
   const readers = result.columnTypes().map(readerOf);
   async function* chunks(): AsyncIterable<Value[][]> {
-    for (;;) {
-      const chunk = await guarded(() => result.fetchChunk());
-      if (chunk === null || chunk.rowCount === 0) return;
-      const columns = readers.map((read, index) => chunk.getColumnValues(index).map(nullable(read)));
-      yield Array.from({ length: chunk.rowCount }, (_, row) => columns.map((column) => column[row] ?? null));
+    let isRunning = true;
+    const next = () =>
+      guarded(() => result.fetchChunk()).catch((error: unknown) => {
+        isRunning = false;
+        throw error;
+      });
+    try {
+      for (;;) {
+        const chunk = await next();
+        isRunning = chunk !== null && chunk.rowCount > 0;
+        if (chunk === null || !isRunning) return;
+        const columns = readers.map((read, index) => chunk.getColumnValues(index).map(nullable(read)));
+        yield Array.from({ length: chunk.rowCount }, (_, row) =>
+          columns.map((column) => column[row] ?? null),
+        );
+      }
+    } finally {
+      // What a statement holds is freed by the next one; else only when its objects here are collected.
+      if (isRunning) await connection.run("SELECT 1");
     }
   }
   const columns = result.columnNames().map((name, index) => ({

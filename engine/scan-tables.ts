@@ -1,29 +1,39 @@
 /** Helper tables of a scan: what the log says of each file, row by row. */
 
 import { LabError } from "../core/errors.ts";
+import type { Add } from "../delta/actions.ts";
+import type { StructField } from "../delta/types.ts";
 import { type MappingMode, physicalName } from "./column-mapping.ts";
-import type { Engine } from "./instance.ts";
+import { type Engine, quoteName, quoteText } from "./instance.ts";
 import type { RelationOptions, ScanFile } from "./scan.ts";
 import { sqlType } from "./sql-types.ts";
 
-/** They live here, out of the way of the names of tables. */
-export const SCAN_SCHEMA = "lab_scan";
+/** They are temporary, so that they go with their engine; the dot keeps them out of the way of the names of tables. */
+const PREFIX = "lab_scan.";
 
 /**
- * One row a file: its place in the list (`i`) and its partition values (`p0`, `p1`, ...), typed. Serialized values follow the protocol's
- * "Partition Value Serialization": null and the empty text are NULL for every type, timestamps may lack a zone and are then UTC,
- * binary is text whose UTF-8 bytes count. CORRUPT_LOG for a value that does not fit its column.
+ * Partition values of so few files are looked up in a list, which keeps the rows in the order of the files. With more a join is
+ * faster, and order is not promised.
  */
-export async function createPartitionTable(
+const MAX_LOOKED_UP = 64;
+
+/** How a scan `f` finds the partition values of its rows: what FROM takes further, and the value of each partition column. */
+export type PartitionValuesOf = { join: string; valueOf(index: number): string };
+
+/**
+ * Serialized values follow the protocol's "Partition Value Serialization": null and the empty text are NULL for every type, timestamps
+ * may lack a zone and are then UTC, binary is text whose UTF-8 bytes count. CORRUPT_LOG for a value that does not fit its column.
+ */
+export async function partitionValuesOf(
   engine: Engine,
-  name: string,
+  scan: number,
   options: {
     table: RelationOptions["table"];
     files: readonly ScanFile[];
     mode: MappingMode;
     signal: AbortSignal;
   },
-): Promise<void> {
+): Promise<PartitionValuesOf> {
   const { table, files, mode, signal } = options;
   const fields = table.partitionColumns.map((column) => {
     const field = table.schema.fields.find((candidate) => candidate.name === column);
@@ -32,45 +42,82 @@ export async function createPartitionTable(
       details: { column },
     });
   });
-  const texts = `${name}_text`;
-  const textColumns = fields.map((_, index) => `t${index} VARCHAR`).join(", ");
-  await engine.run(`CREATE TABLE ${texts} (i UBIGINT, ${textColumns})`, { signal });
+  if (fields.length === 0) return { join: "", valueOf: () => "NULL" };
+  const all = files.map(({ add }) => textsOf(add, fields, mode));
+  const isOne = all.every((texts) => texts.every((text, index) => text === all[0]![index]));
+  const typed = (index: number, text: string) => {
+    const { type } = fields[index]!;
+    return type === "binary" ? `encode(${text})` : `CAST(${text} AS ${sqlType(type)})`;
+  };
+  const run = async (sql: string) => {
+    try {
+      await engine.run(sql, { signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      const message = `a partition value does not fit its column: ${(error as Error).message}`;
+      throw new LabError("CORRUPT_LOG", message, { cause: error });
+    }
+  };
+  if (isOne || all.length <= MAX_LOOKED_UP) {
+    const values = (isOne ? all.slice(0, 1) : all).map((texts) => {
+      const entries = texts.map((text, index) => `p${index}: ${typed(index, textConstant(text))}`);
+      return `{${entries.join(", ")}}`;
+    });
+    const list = `${PREFIX}parts_${scan}`;
+    await run(`SET VARIABLE ${quoteName(list)} = [${values.join(", ")}]`);
+    const place = isOne ? "1" : "CAST(f.file_index AS BIGINT) + 1";
+    return { join: "", valueOf: (index) => `getvariable(${quoteText(list)})[${place}].p${index}` };
+  }
+  const [texts, parts] = [`${PREFIX}texts_${scan}`, `${PREFIX}parts_${scan}`];
+  const textColumns = fields.map((_, index) => `t${index} VARCHAR`);
+  await engine.run(`CREATE TEMP TABLE ${quoteName(texts)} (i UBIGINT, ${textColumns.join(", ")})`, {
+    signal,
+  });
   await append(engine, texts, (appender) => {
-    for (const [index, { add }] of files.entries()) {
-      appender.appendUBigInt(BigInt(index));
-      for (const field of fields) {
-        const name = physicalName(field, mode);
-        // A column may be named like something that every object has.
-        const value = Object.hasOwn(add.partitionValues, name) ? add.partitionValues[name] : null;
-        if (value === null || value === undefined || value === "") appender.appendNull();
+    for (const [place, values] of all.entries()) {
+      appender.appendUBigInt(BigInt(place));
+      for (const value of values) {
+        if (value === null) appender.appendNull();
         else appender.appendVarchar(value);
       }
       appender.endRow();
     }
   });
-  const typed = fields.map((field, index) => {
-    const value = field.type === "binary" ? `encode(t${index})` : `CAST(t${index} AS ${sqlType(field.type)})`;
-    return `${value} AS p${index}`;
-  });
-  try {
-    await engine.run(`CREATE TABLE ${name} AS SELECT i, ${typed.join(", ")} FROM ${texts}`, { signal });
-  } catch (error) {
-    signal.throwIfAborted();
-    const message = `a partition value does not fit its column: ${(error as Error).message}`;
-    throw new LabError("CORRUPT_LOG", message, { cause: error });
-  }
-  await engine.run(`DROP TABLE ${texts}`, { signal });
+  const columns = fields.map((_, index) => `${typed(index, `t${index}`)} AS p${index}`);
+  await run(
+    `CREATE TEMP TABLE ${quoteName(parts)} AS SELECT i, ${columns.join(", ")} FROM ${quoteName(texts)}`,
+  );
+  await engine.run(`DROP TABLE ${quoteName(texts)}`, { signal });
+  return { join: ` JOIN ${quoteName(parts)} AS p ON p.i = f.file_index`, valueOf: (index) => `p.p${index}` };
 }
 
-/** One row a row of the files: its file's place in the list (`i`) and its position in the file (`r`). */
+/** Null where the value is NULL. A column may be named like something that every object has. */
+function textsOf(
+  { partitionValues }: Add,
+  fields: readonly StructField[],
+  mode: MappingMode,
+): (string | null)[] {
+  return fields.map((field) => {
+    const name = physicalName(field, mode);
+    return (Object.hasOwn(partitionValues, name) ? partitionValues[name] : null) || null;
+  });
+}
+
+/** A statement cannot hold the character 0. */
+function textConstant(text: string | null): string {
+  return text === null ? "NULL" : `(${text.split("\0").map(quoteText).join(" || chr(0) || ")})`;
+}
+
+/** Makes a table with one row a row of the files: its file's place in the list (`i`) and its position in the file (`r`). Its quoted name. */
 export async function createPositionTable(
   engine: Engine,
   name: string,
   files: readonly (Float64Array | undefined)[],
   signal: AbortSignal,
-): Promise<void> {
-  await engine.run(`CREATE TABLE ${name} (i UBIGINT, r BIGINT)`, { signal });
-  await append(engine, name, (appender) => {
+): Promise<string> {
+  const table = PREFIX + name;
+  await engine.run(`CREATE TEMP TABLE ${quoteName(table)} (i UBIGINT, r BIGINT)`, { signal });
+  await append(engine, table, (appender) => {
     for (const [index, positions] of files.entries()) {
       for (const position of positions ?? []) {
         appender.appendUBigInt(BigInt(index));
@@ -79,13 +126,13 @@ export async function createPositionTable(
       }
     }
   });
+  return quoteName(table);
 }
 
 type Appender = Awaited<ReturnType<Engine["connection"]["createAppender"]>>;
 
-async function append(engine: Engine, name: string, write: (appender: Appender) => void): Promise<void> {
-  const [schema, table] = name.split(".") as [string, string];
-  const appender = await engine.connection.createAppender(table, schema);
+async function append(engine: Engine, table: string, write: (appender: Appender) => void): Promise<void> {
+  const appender = await engine.connection.createAppender(table, "main", "temp");
   try {
     write(appender);
   } finally {

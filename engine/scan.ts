@@ -14,7 +14,7 @@ import {
 } from "./column-mapping.ts";
 import { type Engine, quoteName, quoteText, textList } from "./instance.ts";
 import { spellingsOf } from "./nested-ids.ts";
-import { createPartitionTable, createPositionTable, SCAN_SCHEMA } from "./scan-tables.ts";
+import { createPositionTable, partitionValuesOf } from "./scan-tables.ts";
 import { sqlType } from "./sql-types.ts";
 
 /** A live file and where its bytes are in the local file system. */
@@ -36,7 +36,7 @@ export type DataFiles = {
 };
 
 export type RelationOptions = {
-  /** Name of the view that is made, in the default schema. */
+  /** Name of the view that is made; it is the engine's own. */
   name: string;
   /** What the files are read as; a snapshot serves. */
   table: Pick<Snapshot, "schema" | "partitionColumns" | "metadata" | "protocol">;
@@ -50,12 +50,7 @@ export type RelationOptions = {
 export const FILE_PLACE = '"lab file"';
 export const ROW_PLACE = '"lab row"';
 
-/**
- * Partition values of so few files are looked up in a list, which keeps the rows in the order of the files. With more a join is
- * faster, and order is not promised.
- */
-const MAX_LOOKED_UP = 64;
-let relations = 0;
+let scansMade = 0;
 
 /** A column of the table and how it comes out of the scan. */
 type ScanColumn = {
@@ -67,7 +62,7 @@ type ScanColumn = {
 };
 
 /**
- * Makes the view `name` over the files of `data`: columns and types of the table's schema, in its order; what a file lacks is NULL;
+ * Makes the temporary view `name` over the files of `data`: columns and types of the table's schema, in its order; what a file lacks is NULL;
  * partition columns come from the log, never from a path; rows of deletion vectors are left out. One scan reads all files, whatever their
  * number and their values. UNSUPPORTED_FEATURE names what the table needs and is not read here, DATA_FILE_MISSING a file that is not there.
  */
@@ -83,11 +78,10 @@ export async function createRelation(engine: Engine, options: RelationOptions): 
   if (files.length === 0) {
     const empty = columns.map(({ field }) => `${nullOf(field)} AS ${quoteName(field.name)}`);
     if (options.withPlaces) empty.push(`0::BIGINT AS ${FILE_PLACE}`, `0::BIGINT AS ${ROW_PLACE}`);
-    const view = `CREATE OR REPLACE VIEW ${quoteName(name)} AS SELECT ${empty.join(", ")} WHERE false`;
+    const view = `CREATE OR REPLACE TEMP VIEW ${quoteName(name)} AS SELECT ${empty.join(", ")} WHERE false`;
     await engine.run(view, { signal });
     return;
   }
-  await engine.run(`CREATE SCHEMA IF NOT EXISTS ${SCAN_SCHEMA}`, { signal });
   const { fields } = table.schema;
   const pathOf = ({ file }: ScanFile) => literalPath(file);
   try {
@@ -102,7 +96,8 @@ export async function createRelation(engine: Engine, options: RelationOptions): 
       const spelled = columns.map((column, index) => ({ ...column, field: spelling.fields[index]! }));
       scans.push(await scanOf(engine, { ...options, columns: spelled, files: spelling.files }));
     }
-    await engine.run(`CREATE OR REPLACE VIEW ${quoteName(name)} AS ${scans.join(" UNION ALL ")}`, { signal });
+    const view = `CREATE OR REPLACE TEMP VIEW ${quoteName(name)} AS ${scans.join(" UNION ALL ")}`;
+    await engine.run(view, { signal });
   } catch (error) {
     throw await options.data.explain(error);
   }
@@ -114,41 +109,29 @@ async function scanOf(
   options: RelationOptions & { columns: readonly ScanColumn[]; files: readonly ScanFile[] },
 ): Promise<string> {
   const { table, columns, files, signal } = options;
-  const id = ++relations;
+  const id = ++scansMade;
   const mode = mappingMode(table);
-  const list = `${SCAN_SCHEMA}_files_${id}`;
+  const list = `lab_scan_files_${id}`;
   const paths = textList(files.map(({ file }) => literalPath(file)));
   await engine.run(`SET VARIABLE ${list} = ${paths}`, { signal });
   const inFiles = columns.filter(({ partition, field }) => partition < 0 && field.type !== "void");
   const schema = mode === "id" ? schemaById(inFiles) : schemaByName(inFiles, mode);
-  let from = `read_parquet(getvariable('${list}'), schema = ${schema}, hive_partitioning = false) AS f`;
-  const isLookedUp = files.length <= MAX_LOOKED_UP;
-  const parts = `${SCAN_SCHEMA}.parts_${id}`;
-  const lookup = `${SCAN_SCHEMA}_parts_${id}`;
-  if (table.partitionColumns.length > 0) {
-    await createPartitionTable(engine, parts, { table, files, mode, signal });
-    if (isLookedUp) {
-      await engine.run(`SET VARIABLE ${lookup} = (SELECT list(p ORDER BY i) FROM ${parts} AS p)`, { signal });
-    } else from += ` JOIN ${parts} AS p ON p.i = f.file_index`;
-  }
+  const partitions = await partitionValuesOf(engine, id, { table, files, mode, signal });
+  let from = `read_parquet(getvariable('${list}'), schema = ${schema}, hive_partitioning = false) AS f${partitions.join}`;
   if (files.some(({ deleted }) => deleted !== undefined)) {
-    const deleted = `${SCAN_SCHEMA}.deleted_${id}`;
     const positions = files.map((file) => file.deleted);
-    await createPositionTable(engine, deleted, positions, signal);
+    const deleted = await createPositionTable(engine, `deleted_${id}`, positions, signal);
     from += ` ANTI JOIN ${deleted} AS d ON d.i = f.file_index AND d.r = f.file_row_number`;
   }
   if (files.some(({ only }) => only !== undefined)) {
-    const only = `${SCAN_SCHEMA}.only_${id}`;
     const positions = files.map((file) => file.only);
-    await createPositionTable(engine, only, positions, signal);
+    const only = await createPositionTable(engine, `only_${id}`, positions, signal);
     from += ` SEMI JOIN ${only} AS o ON o.i = f.file_index AND o.r = f.file_row_number`;
   }
-  const partitionValue = (index: number) =>
-    isLookedUp ? `getvariable('${lookup}')[CAST(f.file_index AS BIGINT) + 1].p${index}` : `p.p${index}`;
   const select = columns.map(({ field, inner, partition }) => {
     const value =
       partition >= 0
-        ? partitionValue(partition)
+        ? partitions.valueOf(partition)
         : field.type === "void"
           ? nullOf(field)
           : logicalValue(`f.${inner}`, field.type, mode);

@@ -11,6 +11,7 @@ import { type AskedPoint, resolve } from "./resolve.ts";
 import type { QueryContext } from "./run.ts";
 import { asSqlError } from "./sql-error.ts";
 import { parseStatement } from "./statement.ts";
+import { leavesTraces } from "./syntax-tree.ts";
 
 export type Batch = { version: number; columns: readonly Column[]; chunks: AsyncIterable<Value[][]> };
 
@@ -35,16 +36,8 @@ export type FollowOptions = {
 export async function follow(context: QueryContext, sql: string, options: FollowOptions): Promise<void> {
   const { signal, pollMs = 500 } = options;
   try {
-    const { statement, resolved, runnable } = await context.parsers.use(async (parser) => {
-      const statement = await parseStatement(parser, sql, { untrusted: false, signal });
-      const resolved = await resolve(statement, {
-        catalog: context.catalog,
-        point: options.after,
-        untrusted: false,
-        signal,
-      });
-      return { statement, resolved, runnable: await statement.over(resolved.views) };
-    });
+    const { statement, resolved, runnable } = await prepare(context, sql, options);
+    const trust = leavesTraces(statement.tree) ? "any" : "readers";
     const [relation, another] = resolved.relations;
     if (
       relation === undefined ||
@@ -62,7 +55,7 @@ export async function follow(context: QueryContext, sql: string, options: Follow
       read: (batch: Omit<Batch, "version">) => Promise<void>,
     ) => {
       const source = { view, table: snapshot, store: named.table.store, adds };
-      const relations = await openRelations(context, [source], { signal });
+      const relations = await openRelations(context, [source], { trust, signal });
       try {
         await read(await stream(relations.engine, runnable.sql, signal));
       } catch (error) {
@@ -87,6 +80,17 @@ export async function follow(context: QueryContext, sql: string, options: Follow
     }
   } catch (error) {
     if (!signal.aborted) throw error;
+  }
+}
+
+async function prepare(context: QueryContext, sql: string, { after: point, signal }: FollowOptions) {
+  const parser = await context.engines.open({ kind: "read" });
+  try {
+    const statement = await parseStatement(parser, sql, { untrusted: false, signal });
+    const resolved = await resolve(statement, { catalog: context.catalog, point, untrusted: false, signal });
+    return { statement, resolved, runnable: await statement.over(resolved.views) };
+  } finally {
+    parser.close();
   }
 }
 

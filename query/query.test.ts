@@ -271,7 +271,11 @@ test("a query larger than its memory spills, and leaves nothing behind", async (
     const rows =
       "SELECT x FROM (SELECT range || repeat('x', 40) AS x FROM range(2000000) ORDER BY md5(x)) LIMIT 1 OFFSET 1999999";
     assert.equal((await small.query(rows, { signal })).rows.length, 1);
-    assert.deepEqual(await readdir(spill), []);
+    const [own, ...others] = await readdir(spill);
+    assert.deepEqual(await readdir(join(spill, own!)), [], "files go with their query");
+    assert.deepEqual(others, []);
+    await small.close();
+    assert.deepEqual(await readdir(spill), [], "the folder goes at the end");
   } finally {
     await small.close();
     await rm(spill, { recursive: true });

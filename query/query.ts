@@ -5,8 +5,7 @@ import { join } from "node:path";
 import { cacheFolder } from "../core/cache-folder.ts";
 import { type FileCache, openFileCache } from "../engine/file-cache.ts";
 import { type Catalog, openCatalog } from "./catalog.ts";
-import { openParsers } from "./parsers.ts";
-import type { QueryLimits } from "./relations.ts";
+import { openEngines, type QueryLimits } from "./engines.ts";
 import type { AskedPoint } from "./resolve.ts";
 import { answer, type QueryAnswer, type QueryContext, type RunningQuery, startQuery } from "./run.ts";
 
@@ -43,12 +42,11 @@ export function openQuery(options: QueryOptions): Query {
   const limits = { memoryLimitBytes: 2 * GIB, threads: 4, tempDir: tmpdir(), ...options.limits };
   const context: QueryContext = {
     catalog,
-    parsers: openParsers(limits),
+    engines: openEngines(limits),
     cache: () => {
       cache ??= openFileCache(where);
       return cache;
     },
-    limits,
   };
   return {
     catalog,
@@ -57,7 +55,7 @@ export function openQuery(options: QueryOptions): Query {
     query: (sql, { maxRows = Number.POSITIVE_INFINITY, ...asked }) =>
       answer(context, sql, { ...asked, maxRows, maxBytes: Number.POSITIVE_INFINITY }),
     async close() {
-      context.parsers.close();
+      context.engines.close();
       await catalog.close();
       await (await cache)?.close();
     },

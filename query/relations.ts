@@ -1,18 +1,15 @@
 /** An engine in which chosen files of tables stand as views: what every reader of rows builds on. */
 
-import { randomUUID } from "node:crypto";
-import { join } from "node:path";
 import type { Add } from "../delta/actions.ts";
 import type { Store } from "../delta/store/store.ts";
 import { locateFiles } from "../engine/data-files.ts";
 import type { FileCache } from "../engine/file-cache.ts";
-import { type Engine, type EngineSettings, openEngine } from "../engine/instance.ts";
+import type { Engine } from "../engine/instance.ts";
 import { allowedPathsOf, createRelation, type DataFiles, type RelationOptions } from "../engine/scan.ts";
-
-export type QueryLimits = Pick<EngineSettings, "memoryLimitBytes" | "threads" | "tempDir">;
+import type { Engines, EngineUse } from "./engines.ts";
 
 export type Reading = {
-  limits: QueryLimits;
+  engines: Engines;
   /** For tables that are not in local folders. Opened when first needed. */
   cache: () => Promise<FileCache>;
 };
@@ -33,17 +30,16 @@ export type Relations = {
   close(): Promise<void>;
 };
 
-/** What engines of queries have in common. Each spills into a folder of its own, which DuckDB makes when needed and removes. */
-export function engineSettings(limits: QueryLimits): EngineSettings {
-  const tempDir = limits.tempDir === null ? null : join(limits.tempDir, `lab-query-${randomUUID()}`);
-  return { ...limits, tempDir, preserveOrder: true, errorsAsJson: true };
-}
+export type Trust = "readers" | "any" | "strangers";
 
-/** With `isolated`, the engine can read the files of the views and nothing else. DATA_FILE_MISSING, UNSUPPORTED_FEATURE. */
+/**
+ * `trust` is what is known of the statements that will run: "readers" change nothing beyond their own engine, "any" may, and
+ * "strangers" can read the files of the views and nothing else. Default "readers". DATA_FILE_MISSING, UNSUPPORTED_FEATURE.
+ */
 export async function openRelations(
   reading: Reading,
   sources: readonly Source[],
-  options: { isolated?: boolean; signal: AbortSignal },
+  options: { trust?: Trust; signal: AbortSignal },
 ): Promise<Relations> {
   const { signal } = options;
   const held: DataFiles[] = [];
@@ -60,10 +56,7 @@ export async function openRelations(
         only ? { ...data, files: data.files.map((file, at) => ({ ...file, only: only[at]! })) } : data,
       );
     }
-    const settings = engineSettings(reading.limits);
-    engine = await openEngine(
-      options.isolated ? { ...settings, allowedPaths: held.flatMap(allowedPathsOf) } : settings,
-    );
+    engine = await reading.engines.open(engineUse(options.trust ?? "readers", held));
     for (const [index, { view, table }] of sources.entries()) {
       await createRelation(engine, { name: view, table, data: held[index]!, signal });
     }
@@ -81,5 +74,16 @@ export async function openRelations(
   } catch (error) {
     await close();
     throw error;
+  }
+}
+
+function engineUse(trust: Trust, held: readonly DataFiles[]): EngineUse {
+  switch (trust) {
+    case "readers":
+      return { kind: "read" };
+    case "any":
+      return { kind: "apart" };
+    case "strangers":
+      return { kind: "apart", paths: held.flatMap(allowedPathsOf) };
   }
 }

@@ -8,13 +8,13 @@ import { type Column, stream, type Value } from "../engine/result.ts";
 import type { Catalog } from "./catalog.ts";
 import { type Cell, toCell } from "./cells.ts";
 import { filtersOf } from "./filters.ts";
-import type { Parsers } from "./parsers.ts";
-import { openRelations, type Reading } from "./relations.ts";
+import { openRelations, type Reading, type Trust } from "./relations.ts";
 import { type AskedPoint, resolve } from "./resolve.ts";
 import { asSqlError, isReadError } from "./sql-error.ts";
 import { parseStatement } from "./statement.ts";
+import { leavesTraces } from "./syntax-tree.ts";
 
-export type QueryContext = Reading & { catalog: Catalog; parsers: Parsers };
+export type QueryContext = Reading & { catalog: Catalog };
 
 /** A running query: read `chunks` to their end, or not, then close. */
 export type RunningQuery = {
@@ -59,15 +59,8 @@ export async function startQuery(
   sql: string,
   options: StartOptions,
 ): Promise<RunningQuery> {
-  const { signal, untrusted = false, readAll = false } = options;
-  const { relations, filters, runnable } = await context.parsers.use(async (parser) => {
-    const statement = await parseStatement(parser, sql, { untrusted, signal });
-    const resolved = await resolve(statement, { ...options, untrusted, catalog: context.catalog });
-    const filters = readAll
-      ? new Map<string, Predicate>()
-      : await filtersOf(parser, statement, resolved, signal);
-    return { relations: resolved.relations, filters, runnable: await statement.over(resolved.views) };
-  });
+  const { signal, untrusted = false } = options;
+  const { relations, filters, runnable, trust } = await prepare(context, sql, options);
   const sources = relations.map(({ view, named, snapshot }) => ({
     view,
     table: snapshot,
@@ -78,7 +71,7 @@ export async function startQuery(
     read: sources.reduce((sum, { adds }) => sum + adds.length, 0),
     total: relations.reduce((sum, { snapshot }) => sum + snapshot.numFiles, 0),
   };
-  const opened = await openRelations(context, sources, { isolated: untrusted, signal });
+  const opened = await openRelations(context, sources, { trust, signal });
   const explain = async (error: unknown) => {
     signal.throwIfAborted();
     if (isReadError(error)) {
@@ -102,6 +95,23 @@ export async function startQuery(
     const cause = await explain(error);
     await opened.close();
     throw cause;
+  }
+}
+
+/** What can be known of a statement before a file is touched. */
+async function prepare(context: QueryContext, sql: string, options: StartOptions) {
+  const { signal, untrusted = false, readAll = false } = options;
+  const parser = await context.engines.open({ kind: untrusted ? "parse" : "read" });
+  try {
+    const statement = await parseStatement(parser, sql, { untrusted, signal });
+    const trust: Trust = untrusted ? "strangers" : leavesTraces(statement.tree) ? "any" : "readers";
+    const resolved = await resolve(statement, { ...options, untrusted, catalog: context.catalog });
+    const filters = readAll
+      ? new Map<string, Predicate>()
+      : await filtersOf(parser, statement, resolved, signal);
+    return { relations: resolved.relations, filters, runnable: await statement.over(resolved.views), trust };
+  } finally {
+    parser.close();
   }
 }
 

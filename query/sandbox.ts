@@ -3,7 +3,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { type ErrorCode, LabError } from "../core/errors.ts";
-import type { QueryLimits } from "./relations.ts";
+import type { QueryLimits } from "./engines.ts";
 import type { QueryAnswer } from "./run.ts";
 import type { Point } from "./statement.ts";
 

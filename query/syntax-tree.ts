@@ -152,6 +152,16 @@ export function checkUntrusted(tree: Tree): void {
   });
 }
 
+/** Whether a statement calls something that may be more than a computation: then nothing else may share its DuckDB. */
+export function leavesTraces(tree: Tree): boolean {
+  try {
+    checkUntrusted(tree);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
 function refused(what: string, node: TreeNode): LabError {
   return new LabError("SQL_REFUSED", `${what} may not be used here`, {
     hint: "read tables of the store by name; range, generate_series and unnest are fine too",

@@ -1,0 +1,94 @@
+/** Engines of queries: opening a DuckDB takes longer than most statements do, so those in which a query leaves no trace are kept. */
+
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import {
+  type Engine,
+  type EngineSettings,
+  type Instance,
+  openEngine,
+  openInstance,
+} from "../engine/instance.ts";
+
+export type QueryLimits = Pick<EngineSettings, "memoryLimitBytes" | "threads" | "tempDir">;
+
+/** What a query does with its engine. */
+export type EngineUse =
+  /** Parses and computes constants: it can read no file, whatever it is asked. */
+  | { kind: "parse" }
+  /** Reads any file, and changes nothing but what is the engine's own. All that do so share the limits. */
+  | { kind: "read" }
+  /** Has a DuckDB to itself, where `paths` are given one that reads those and nothing else. */
+  | { kind: "apart"; paths?: readonly string[] };
+
+export type Engines = {
+  /** An engine that nobody else uses; the caller closes it. */
+  open(use: EngineUse): Promise<Engine>;
+  /** Engines that are still open stay so. */
+  close(): void;
+};
+
+/** Opens none yet. */
+export function openEngines(limits: QueryLimits): Engines {
+  const parsing = keepInstance(() => ({
+    ...settingsOf(limits),
+    threads: 1,
+    tempDir: null,
+    allowedPaths: [],
+  }));
+  const reading = keepInstance(() => settingsOf(limits));
+  return {
+    async open(use) {
+      if (use.kind === "parse") return parsing.session();
+      if (use.kind === "read") return reading.session();
+      const { paths } = use;
+      return openEngine({ ...settingsOf(limits), ...(paths ? { allowedPaths: paths } : {}) });
+    },
+    close() {
+      parsing.close();
+      reading.close();
+    },
+  };
+}
+
+/** Each DuckDB spills into a folder of its own, which it makes when needed and removes. */
+function settingsOf(limits: QueryLimits): EngineSettings {
+  const tempDir = limits.tempDir === null ? null : join(limits.tempDir, `lab-query-${randomUUID()}`);
+  return { ...limits, tempDir, preserveOrder: true, errorsAsJson: true };
+}
+
+/** An instance that is opened when it is first wanted, and anew where an error has left it unusable. */
+function keepInstance(settings: () => EngineSettings) {
+  let kept: Promise<Instance> | undefined;
+  const drop = (instance: Promise<Instance>) => {
+    if (kept !== instance) return;
+    kept = undefined;
+    instance.then(
+      ({ close }) => close(),
+      () => {},
+    );
+  };
+  return {
+    async session(): Promise<Engine> {
+      const known = kept;
+      if (known !== undefined) {
+        try {
+          return await (await known).session();
+        } catch {
+          drop(known);
+        }
+      }
+      kept ??= openInstance({ ...settings(), keepsFiles: false });
+      const fresh = kept;
+      try {
+        return await (await fresh).session();
+      } catch (error) {
+        drop(fresh);
+        throw error;
+      }
+    },
+    close() {
+      if (kept !== undefined) drop(kept);
+    },
+  };
+}
