@@ -63,6 +63,8 @@ test("two spellings of one value are one value", () => {
     ["integer", "01", "1"],
     ["long", "+7", "7"],
     ["double", "1.0E10", "10000000000"],
+    ["double", "inf", "Infinity"],
+    ["float", "-inf", "-Infinity"],
     ["decimal(5,2)", "1.5", "1.50"],
     ["decimal(5,2)", "15E-1", "1.500"],
     ["date", "2024-6-5", "2024-06-05"],

@@ -27,7 +27,9 @@ export function serializePartitionValue(type: DataType, value: TypedValue): stri
 /** The typed value of a text of the log; "" is null for every type. CORRUPT_LOG where it is no value of the type. */
 export function parsePartitionValue(type: DataType, text: string | null): TypedValue {
   if (text === null || text === "") return null;
-  const value = parseValue(type, text);
+  const isFloating = type === "float" || type === "double";
+  // Infinity is `inf` where delta-rs wrote it.
+  const value = parseValue(type, isFloating ? text.replace(/^(-?)inf$/, "$1Infinity") : text);
   if (value === undefined)
     throw new LabError(
       "CORRUPT_LOG",

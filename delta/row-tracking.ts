@@ -20,7 +20,12 @@ export function checkRowTracking(request: CommitRequest, base: Snapshot): void {
   if (!isActive(base.protocol, base.metadata, PROPERTY, "rowTracking"))
     throw unsupported(`rowTracking (setting ${PROPERTY})`, "written");
   const isFresh = (request.adds ?? []).some((add) => add.baseRowId === undefined);
-  if (isFresh && (request.removes ?? []).length > 0)
+  if (isFresh && (request.removes ?? []).length > 0) checkRowsMayMove(base);
+}
+
+/** UNSUPPORTED_FEATURE where rows take their ids along to other files: to be known before any are written. */
+export function checkRowsMayMove({ protocol, metadata }: Pick<Snapshot, "protocol" | "metadata">): void {
+  if (isActive(protocol, metadata, PROPERTY, "rowTracking"))
     throw unsupported("rowTracking (rewriting rows that keep their ids)", "written");
 }
 

@@ -12,7 +12,7 @@ import { type Engine, quoteName, quoteText, type Row } from "./instance.ts";
 
 export type WriteOptions = {
   engine: Engine;
-  /** The rows as a FROM clause, with the schema's columns at least. */
+  /** The rows as one item of a FROM clause, without an alias, with the schema's columns at least. */
   rows: string;
   /** The same rows, or as many as show every combination of partition values, where that is cheaper to read. */
   keys: string;
@@ -25,15 +25,32 @@ export type WriteOptions = {
   signal: AbortSignal;
 };
 
+const ROWS = '"lab rows"';
+
 /** Level 1 is a third cheaper than the default 3 and gives files of the same size here. */
 const FORMAT = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, RETURN_STATS";
+
+/** Columns that are put beside those of a table while its rows are looked at and written: their places, order and partitions. */
+const HELPERS = /^lab (file|row|rows|z|part|rank \d+|combination|key \d+)$/i;
+
+/** UNSUPPORTED_FEATURE where a column of the table has the name of one that is put beside it: one would be taken for the other. */
+export function requireOwnNames({ fields }: StructType): void {
+  const taken = fields.find(({ name }) => HELPERS.test(name));
+  if (taken === undefined) return;
+  throw new LabError(
+    "UNSUPPORTED_FEATURE",
+    `rows with a column ${quoteName(taken.name)} cannot be written here: the name is needed while rows are written`,
+    { hint: "name the column otherwise", details: { column: taken.name } },
+  );
+}
 
 /** Writes the rows; there must be some where there are no partition columns. UNSUPPORTED_FEATURE for a binary one. */
 export async function writeRowFiles(options: WriteOptions): Promise<EncodedFile[]> {
   const { engine, schema, partitionColumns, stagingDir, signal } = options;
+  requireOwnNames(schema);
   const columns = schema.fields
     .filter((field) => !partitionColumns.includes(field.name) && field.type !== "void")
-    .map((field) => quoteName(field.name))
+    .map((field) => columnOf(field))
     .join(", ");
   const { combinations, matches } = await findCombinations(options);
   const describe = (row: Row, file: string, combination: number): EncodedFile => {
@@ -51,7 +68,7 @@ export async function writeRowFiles(options: WriteOptions): Promise<EncodedFile[
   if (combinations.length === 0) return [];
   if (combinations.length === 1) {
     const file = join(stagingDir, `${randomUUID()}.parquet`);
-    const copy = `COPY (SELECT ${columns} FROM ${options.rows}) TO ${quoteText(file)} (${FORMAT})`;
+    const copy = `COPY (SELECT ${columns} FROM ${options.rows} AS ${ROWS}) TO ${quoteText(file)} (${FORMAT})`;
     try {
       return (await engine.rows(copy, { signal })).map((row) => describe(row, file, 0));
     } catch (error) {
@@ -65,7 +82,7 @@ export async function writeRowFiles(options: WriteOptions): Promise<EncodedFile[
   await mkdir(folder);
   try {
     const written = await engine.rows(
-      `COPY (SELECT ${columns}, "lab combination" FROM ${options.rows} JOIN combinations ON ${matches})
+      `COPY (SELECT ${columns}, "lab combination" FROM ${options.rows} AS ${ROWS} JOIN combinations ON ${matches})
        TO ${quoteText(folder)} (${FORMAT}, PARTITION_BY ("lab combination"))`,
       { signal },
     );
@@ -92,7 +109,7 @@ async function findCombinations(options: WriteOptions) {
   const keys = fields.map((field, i) => `${partitionText(field)} AS ${key(i)}`).join(", ");
   await engine.run(
     `CREATE OR REPLACE TEMP TABLE combinations AS
-     SELECT (row_number() OVER ())::INTEGER - 1 AS "lab combination", * FROM (SELECT DISTINCT ${keys} FROM ${options.keys})`,
+     SELECT (row_number() OVER ())::INTEGER - 1 AS "lab combination", * FROM (SELECT DISTINCT ${keys} FROM ${options.keys} AS ${ROWS})`,
     { signal },
   );
   const rows = await engine.rows('SELECT * FROM combinations ORDER BY "lab combination"', { signal });
@@ -107,9 +124,12 @@ async function findCombinations(options: WriteOptions) {
 /** Names with a space: no column of a table has one. */
 const key = (i: number) => `"lab key ${i}"`;
 
+/** With the relation before it: a column may be called `rowid`, which every table of DuckDB has. */
+const columnOf = ({ name }: StructField) => `${ROWS}.${quoteName(name)}`;
+
 /** A partition value as the log writes it: text, null also for the empty text. */
 function partitionText(field: StructField): string {
-  const column = quoteName(field.name);
+  const column = columnOf(field);
   const text = `CAST(${column} AS VARCHAR)`;
   switch (field.type) {
     case "string":

@@ -1,6 +1,7 @@
 /** A change of rows from decision to version: decided on the newest snapshot, anew whenever another writer was first with what it read. */
 
 import { LabError } from "../core/errors.ts";
+import { checkRequest } from "../delta/commit-actions.ts";
 import { checkWritable, isActive } from "../delta/protocol.ts";
 import type { CommitRequest, Snapshot, Table } from "../delta/table.ts";
 import { openWorkbench, type Workbench, type WorkbenchOptions } from "./workbench.ts";
@@ -48,11 +49,17 @@ export async function commitChange(
     for (let decisions = 1; decisions <= MOST_DECISIONS; decisions++) {
       const readSnapshot = await table.latest(signal);
       checkChangeable(readSnapshot);
-      const change = await bench.attempt(() => decide(bench, readSnapshot), signal);
-      if (change === null) return { ...NO_ROWS, version: null, filesAdded: 0, filesRemoved: 0, decisions };
-      const { request, counts } = change;
-      const operationMetrics = metricsOf(change);
-      const result = await table.commit({ ...request, readSnapshot, operationMetrics }, signal);
+      const decided = await bench.attempt(async () => {
+        const change = await decide(bench, readSnapshot);
+        if (change === null) return null;
+        const request = { ...change.request, readSnapshot, operationMetrics: metricsOf(change) };
+        // The commit asks the same, but after a failed commit nobody knows whether its files may go.
+        checkRequest(request, readSnapshot, table.store.root);
+        return { request, counts: change.counts };
+      }, signal);
+      if (decided === null) return { ...NO_ROWS, version: null, filesAdded: 0, filesRemoved: 0, decisions };
+      const { request, counts } = decided;
+      const result = await table.commit(request, signal);
       if (result.kind === "committed") {
         bench.settle();
         return {

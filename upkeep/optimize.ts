@@ -2,10 +2,12 @@
 
 import { LabError } from "../core/errors.ts";
 import type { Add, Remove } from "../delta/actions.ts";
+import { checkRequest } from "../delta/commit-actions.ts";
 import { fileKey } from "../delta/file-key.ts";
 import { rowsOf } from "../delta/history.ts";
 import { checkWritable } from "../delta/protocol.ts";
-import type { Snapshot, Table } from "../delta/table.ts";
+import { checkRowsMayMove } from "../delta/row-tracking.ts";
+import type { CommitRequest, Snapshot, Table } from "../delta/table.ts";
 import { targetFileSize } from "../delta/table-properties.ts";
 import { tombstoneOf } from "../delta/tombstone.ts";
 import { CURRENT } from "../engine/row-expression.ts";
@@ -58,6 +60,7 @@ export async function optimize(table: Table, options: OptimizeOptions): Promise<
   const { signal, zorder, rule = "full" } = options;
   const snapshot = await table.latest(signal);
   checkWritable(snapshot.protocol);
+  checkRowsMayMove(snapshot);
   const targetBytes = options.targetBytes ?? targetFileSize(snapshot.metadata.configuration);
   const curve = zorder && { paths: zorderPaths(snapshot, zorder), tag: zorder.join(",").toLowerCase() };
   const bins = curve ? unsorted(snapshot, curve.tag) : packBins(snapshot.files(), { targetBytes, rule });
@@ -86,7 +89,13 @@ export async function optimize(table: Table, options: OptimizeOptions): Promise<
     let done = 0;
     let joined: Joined[] = [];
     for (const [place, bin] of bins.entries()) {
-      joined.push({ bin, adds: await bench.attempt(() => write(bin), signal) });
+      const one = await bench.attempt(async () => {
+        const written = { bin, adds: await write(bin) };
+        const request = requestOf(snapshot, [written], { parameters, nowMs: bench.now() });
+        checkRequest(request, snapshot, table.store.root);
+        return written;
+      }, signal);
+      joined.push(one);
       done += sizeOf(bin);
       options.onProgress?.(done, total);
       const bytes = joined.reduce((sum, one) => sum + sizeOf(one.bin), 0);
@@ -174,23 +183,9 @@ async function commitJoined(
   let readSnapshot = read;
   let left = joined;
   for (let attempt = 1; left.length > 0; attempt++) {
-    const nowMs = bench.now();
-    const removes = left.flatMap(({ bin }) =>
-      bin.map((add) => tombstoneOf(add, { nowMs, dataChange: false })),
-    );
-    const adds = left.flatMap((one) => one.adds);
-    const committed = await table.commit(
-      {
-        readSnapshot,
-        operation: "OPTIMIZE",
-        operationParameters: options.parameters,
-        operationMetrics: metricsOf(removes, adds),
-        removes,
-        adds,
-        reads: { files: new Set(removes.map(({ path }) => path)) },
-      },
-      signal,
-    );
+    const request = requestOf(readSnapshot, left, { parameters: options.parameters, nowMs: bench.now() });
+    const { adds, removes } = request;
+    const committed = await table.commit(request, signal);
     if (committed.kind === "committed") {
       bench.settle();
       result.version = committed.version;
@@ -217,6 +212,26 @@ async function commitJoined(
       lost.flatMap((one) => one.adds),
     );
   }
+}
+
+function requestOf(
+  readSnapshot: Snapshot,
+  joined: readonly Joined[],
+  { parameters, nowMs }: { parameters: Record<string, string>; nowMs: number },
+): CommitRequest & { adds: readonly Add[]; removes: readonly Remove[] } {
+  const removes = joined.flatMap(({ bin }) =>
+    bin.map((add) => tombstoneOf(add, { nowMs, dataChange: false })),
+  );
+  const adds = joined.flatMap((one) => one.adds);
+  return {
+    readSnapshot,
+    operation: "OPTIMIZE",
+    operationParameters: parameters,
+    operationMetrics: metricsOf(removes, adds),
+    removes,
+    adds,
+    reads: { files: new Set(removes.map(({ path }) => path)) },
+  };
 }
 
 /** As other engines write them. */

@@ -2,6 +2,7 @@
 
 import type { Add, Cdc, Remove } from "../delta/actions.ts";
 import { isActive } from "../delta/protocol.ts";
+import { checkRowsMayMove } from "../delta/row-tracking.ts";
 import type { Snapshot } from "../delta/table.ts";
 import { tombstoneOf } from "../delta/tombstone.ts";
 import { quoteName } from "../engine/instance.ts";
@@ -45,6 +46,7 @@ export async function rewrite(
   };
   const isWhole = (match: Match) => columns === null && match.hits === match.rows;
   if (matches.every(isWhole)) return done;
+  checkRowsMayMove(snapshot);
   const withFeed = hasChangeFeed(snapshot);
   const names = snapshot.schema.fields.map((field) => quoteName(field.name));
   const kept = names.join(", ");

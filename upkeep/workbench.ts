@@ -7,12 +7,13 @@ import { dataFilePath } from "../delta/partition-path.ts";
 import { decodePath, encodePath } from "../delta/path.ts";
 import type { Snapshot, Table } from "../delta/table.ts";
 import type { StructType } from "../delta/types.ts";
+import { requirePromised, UNCHANGED_ROWS } from "../delta/writer-duties.ts";
 import { compileConstraints } from "../engine/constraints.ts";
 import { locateFiles } from "../engine/data-files.ts";
 import type { EncodedFile } from "../engine/encoder.ts";
 import { type FileCache, openFileCache } from "../engine/file-cache.ts";
 import { type Engine, openEngine } from "../engine/instance.ts";
-import { writeRowFiles } from "../engine/row-files.ts";
+import { requireOwnNames, writeRowFiles } from "../engine/row-files.ts";
 import { createRelation, type DataFiles } from "../engine/scan.ts";
 import { requireFulfilled } from "../engine/violations.ts";
 
@@ -35,7 +36,7 @@ export type Workbench = {
   /**
    * Writes the rows of a FROM clause as data files of the table, one for each combination of partition values, and stores them
    * under fresh names. They are in no version before a commit names them. CONSTRAINT_VIOLATED before anything is written where one of the
-   * `fresh` rows violates a constraint of the table.
+   * `fresh` rows violates a constraint of the table, UNSUPPORTED_FEATURE where the table asks of its files what is not done here.
    */
   write(snapshot: Snapshot, rows: string, options: RowsToWrite): Promise<Add[]>;
   /** The same for rows of the change data feed: the table's columns and `_change_type`. */
@@ -87,8 +88,9 @@ export async function openWorkbench(table: Table, options: WorkbenchOptions): Pr
     under: string,
     signal: AbortSignal,
   ): Promise<(EncodedFile & { path: string })[]> {
-    const { partitionColumns, metadata } = snapshot;
+    const { partitionColumns, protocol, metadata } = snapshot;
     const { configuration } = metadata;
+    requirePromised(protocol, metadata, UNCHANGED_ROWS, (isOfRows) => !isOfRows);
     const staged = await writeRowFiles({
       engine,
       rows,
@@ -124,6 +126,7 @@ export async function openWorkbench(table: Table, options: WorkbenchOptions): Pr
     engine,
     now,
     async view(name, snapshot, adds, signal) {
+      requireOwnNames(snapshot.schema);
       await scanned.get(name)?.close();
       scanned.delete(name);
       if (store.localPath === undefined)
