@@ -12,6 +12,7 @@ import { openQuery } from "../query/query.ts";
 import type { FilesRead } from "../query/run.ts";
 import { pythonPackages } from "./python.ts";
 import { dayOf, makeQueryTable, ROWS_PER_FILE } from "./query-table.ts";
+import { type Spread, spread } from "./spread.ts";
 
 export type QueryBenchOptions = {
   files: number;
@@ -19,9 +20,6 @@ export type QueryBenchOptions = {
   say: (line: string) => void;
   signal: AbortSignal;
 };
-
-/** Smallest, middle and largest of the rounds. */
-export type Spread = { min: number; median: number; max: number };
 
 export type QueryBenchResult = {
   files: number;
@@ -194,15 +192,5 @@ function peerWarm(table: string, packages: string, signal: AbortSignal): Runner 
       child.stdin.end();
       await ended;
     },
-  };
-}
-
-function spread(values: readonly number[]): Spread {
-  const sorted = [...values].sort((a, b) => a - b);
-  const round = (value: number) => Math.round(value * 100) / 100;
-  return {
-    min: round(sorted[0]!),
-    median: round(sorted[Math.floor(sorted.length / 2)]!),
-    max: round(sorted.at(-1)!),
   };
 }

@@ -2,7 +2,9 @@
 
 import type { CommitBenchResult } from "../bench/commit.ts";
 import type { IngestBenchResult } from "../bench/ingest.ts";
-import type { QueryBenchResult, Spread } from "../bench/query.ts";
+import type { OpenBenchResult, UsageSpread } from "../bench/open.ts";
+import type { QueryBenchResult } from "../bench/query.ts";
+import type { Spread } from "../bench/spread.ts";
 import { LabError } from "../core/errors.ts";
 import { toJson } from "../core/ops.ts";
 import { integer, named } from "../core/setting-kinds.ts";
@@ -12,13 +14,14 @@ import { defineCommand } from "./command.ts";
 export const bench = defineCommand({
   name: "bench",
   summary:
-    "Measure how fast and how cheaply messages get into a table, commits into its log, and queries over many files",
-  args: [{ name: "what", description: "ingest, commit or query", required: true }],
+    "Measure how fast and how cheaply messages get into a table, commits into its log, tables open, and queries over many files",
+  args: [{ name: "what", description: "ingest, commit, open or query", required: true }],
   examples: [
     "lab bench ingest",
     "lab bench ingest --messages 1000000 --json",
     "lab bench commit --writers 8",
     "lab bench commit --store s3://lab/bench",
+    "lab bench open --files 1000000 --rounds 3",
     "lab bench query --files 20000 --rounds 5",
   ],
   settings: {
@@ -52,11 +55,12 @@ export const bench = defineCommand({
       default: 8,
       description: "commit: processes that race for one table",
     }),
-    commits: setting<number>({
+    commits: setting<number | undefined>({
       flag: "--commits",
       kind: integer(1),
-      default: 100,
-      description: "commit: commits of each writer",
+      default: undefined,
+      description:
+        "commit: commits of each writer, 100 unless given; open: commits of the table, 5000 unless given",
     }),
     store: setting<string | undefined>({
       flag: "--store",
@@ -72,17 +76,17 @@ export const bench = defineCommand({
       default: "python3",
       description: "commit: an interpreter with deltalake, to compare with; left out where it has none",
     }),
-    files: setting<number>({
+    files: setting<number | undefined>({
       flag: "--files",
       kind: integer(40, 1_000_000),
-      default: 2000,
-      description: "query: data files of the table",
+      default: undefined,
+      description: "query and open: data files of the table; 2000 and 100000 unless given",
     }),
     rounds: setting<number>({
       flag: "--rounds",
       kind: integer(1, 1000),
       default: 11,
-      description: "query: times that each query is asked of both",
+      description: "query and open: times that each of both is asked",
     }),
   },
   stops: "gracefully",
@@ -96,13 +100,17 @@ export const bench = defineCommand({
       print(await benchIngest({ ...values, log, say, signal }), ingestTable);
     } else if (what === "commit") {
       const { benchCommit } = await import("../bench/commit.ts");
-      print(await benchCommit({ ...values, say, signal }), commitTable);
+      print(await benchCommit({ ...values, commits: values.commits ?? 100, say, signal }), commitTable);
     } else if (what === "query") {
       const { benchQuery } = await import("../bench/query.ts");
-      print(await benchQuery({ ...values, say, signal }), queryTable);
+      print(await benchQuery({ ...values, files: values.files ?? 2000, say, signal }), queryTable);
+    } else if (what === "open") {
+      const { benchOpen } = await import("../bench/open.ts");
+      const { files = 100_000, commits = 5000, rounds } = values;
+      print(await benchOpen({ files, commits, rounds, say, signal }), openTable);
     } else
       throw new LabError("USAGE", `no such benchmark: ${what}`, {
-        hint: "lab bench ingest, lab bench commit, or lab bench query",
+        hint: "lab bench ingest, lab bench commit, lab bench open, or lab bench query",
       });
     return 0;
   },
@@ -128,6 +136,40 @@ function queryTable({ files, rows, rounds, cases }: QueryBenchResult): string {
   );
   const what = `${exact(rows)} rows in ${exact(files)} files, ${rounds} rounds in alternating order; min / median / max`;
   return `${text.join("\n")}\n\n${what}\n`;
+}
+
+function openTable({ files, commits, rounds, cases, follow }: OpenBenchResult): string {
+  const exact = (value: number) => value.toLocaleString("en", { maximumFractionDigits: 2 });
+  const spread = ({ min, median, max }: Spread, scale = 1) =>
+    [min, median, max].map((value) => exact(value / scale)).join(" / ");
+  const cells = (by: string, { seconds, cpuSeconds, peakBytes }: UsageSpread, scale = 1e6) => [
+    by,
+    spread(seconds),
+    spread(cpuSeconds),
+    spread(peakBytes, scale),
+  ];
+  const head = ["commits behind", "step", "by", "seconds", "CPU seconds", "peak MB"];
+  const lines = cases.flatMap(({ behind, step, ours, peer, ratio }) => [
+    [exact(behind), step, ...cells("lab", ours)],
+    ["", "", ...cells("deltalake", peer)],
+    ["", "", ...cells("ratio", ratio, 1)],
+  ]);
+  const widths = [16, 8, 11, 26, 26, 26];
+  const text = [head, ...lines].map((line) =>
+    line
+      .map((cell, at) => cell.padEnd(widths[at]!))
+      .join("")
+      .trimEnd(),
+  );
+  const followed = follow.map(
+    (one) =>
+      `${exact(one.files)} files: the open table holds ${exact(one.heldBytes / 1e6)} MB, ${exact(one.heldBytes / one.files)} bytes a file; ` +
+      `one more commit is seen in ${spread(one.refreshMs)} ms, reading ${exact(one.bytesRead)} bytes`,
+  );
+  const what = `${exact(files)} files in ${exact(commits)} commits, ${rounds} rounds in alternating order; min / median / max
+start: everything loaded, nothing opened; list: opened, and every file looked at with its statistics
+seconds begin when everything is loaded; CPU seconds and peak memory are of the whole process`;
+  return `${text.join("\n")}\n\n${what}\n\n${followed.join("\n")}\n`;
 }
 
 function commitTable({ store, runs }: CommitBenchResult): string {

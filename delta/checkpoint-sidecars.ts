@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import type { Action } from "./actions.ts";
 import type { CheckpointContent } from "./checkpoint-content.ts";
 import { checkpointCheck } from "./checkpoint-verify.ts";
-import { encodeCheckpoint } from "./checkpoint-write.ts";
+
 import { stringifyJson } from "./json.ts";
 import { SIDECAR_FOLDER, uuidCheckpointPath } from "./log-names.ts";
 import type { Store } from "./store/store.ts";
@@ -30,6 +30,7 @@ export async function writeWithSidecars(
   let size = lines.length;
   let sizeInBytes = 0;
   const files = content.files()[Symbol.iterator]();
+  const { encodeCheckpoint } = await import("./checkpoint-write.ts");
   for (let next = files.next(); !next.done; next = files.next()) {
     const { bytes, rows } = await encodeCheckpoint(some(next.value, files, rowsPerSidecar), content.stats);
     const path = `${randomUUID()}.parquet`;

@@ -8,6 +8,7 @@ import { encodeCheckpoint } from "./checkpoint-write.ts";
 import { createTable } from "./create.ts";
 import { checkpointPath, commitPath } from "./log-names.ts";
 import { openTable } from "./open.ts";
+import { type Slice, sliceText } from "./slice.ts";
 import { memoryStore } from "./store/memory.ts";
 import { commit, file, schema, signal } from "./table.fixture.ts";
 import type { DataType, StructField, StructType } from "./types.ts";
@@ -56,7 +57,10 @@ async function back(asJson: boolean) {
   const { bytes } = await encodeCheckpoint(adds, { asJson, asColumnsOf });
   const rows = [];
   for await (const some of readCheckpoint(bytes, "c.parquet")) rows.push(...some);
-  const texts = rows.map((row) => ("add" in row ? row.add.stats?.toString() : undefined));
+  const texts = rows.map((row) => {
+    const found = "add" in row ? row.add.stats : undefined;
+    return typeof found === "object" ? sliceText(found as Slice) : found;
+  });
   return { bytes, texts };
 }
 

@@ -5,7 +5,8 @@ import { isLabError } from "../core/errors.ts";
 import type { Action } from "./actions.ts";
 import { type CheckpointMark, isCheckpointDue, writeCheckpoint } from "./checkpoint.ts";
 import { contentOf } from "./checkpoint-content.ts";
-import { type CheckpointRow, readCheckpoint } from "./checkpoint-read.ts";
+import { readCheckpoint } from "./checkpoint-read.ts";
+import type { CheckpointRow } from "./checkpoint-row.ts";
 import { writeWithSidecars } from "./checkpoint-sidecars.ts";
 import { encodeCheckpoint } from "./checkpoint-write.ts";
 import { jsonChecksum } from "./checksum.ts";
@@ -13,6 +14,7 @@ import { createTable } from "./create.ts";
 import { readHint } from "./last-checkpoint.ts";
 import { beforeVersion, checkpointPath, LAST_CHECKPOINT } from "./log-names.ts";
 import { openTable } from "./open.ts";
+import { type Slice, sliceText } from "./slice.ts";
 import { memoryStore } from "./store/memory.ts";
 import type { Store } from "./store/store.ts";
 import { collect, commit, committed, file, removal, schema, signal } from "./table.fixture.ts";
@@ -24,10 +26,10 @@ async function rowsOf(bytes: Uint8Array): Promise<CheckpointRow[]> {
   return all;
 }
 
-/** Statistics come as bytes; text compares better. */
+/** Statistics come as the place where they stand; text compares better. */
 function withText(row: CheckpointRow): Action {
-  if (!("add" in row) || !(row.add.stats instanceof Uint8Array)) return row as Action;
-  return { add: { ...row.add, stats: Buffer.from(row.add.stats).toString() } };
+  if (!("add" in row) || typeof row.add.stats !== "object") return row as Action;
+  return { add: { ...row.add, stats: sliceText(row.add.stats as Slice) } };
 }
 
 const everyKind: Action[] = [

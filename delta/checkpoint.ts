@@ -4,7 +4,7 @@ import type { Action } from "./actions.ts";
 import { type CheckpointContent, contentOf } from "./checkpoint-content.ts";
 import { type WrittenCheckpoint, writeWithSidecars } from "./checkpoint-sidecars.ts";
 import { checkpointCheck } from "./checkpoint-verify.ts";
-import { encodeCheckpoint } from "./checkpoint-write.ts";
+
 import { readHint, writeHint } from "./last-checkpoint.ts";
 import { checkpointPath } from "./log-names.ts";
 import { writerFeaturesOf } from "./protocol.ts";
@@ -92,6 +92,8 @@ async function writeClassic(
   signal: AbortSignal,
 ): Promise<WrittenCheckpoint> {
   const path = checkpointPath(snapshot.version);
+  // Loaded here, since who only reads does without it and what it encodes with.
+  const { encodeCheckpoint } = await import("./checkpoint-write.ts");
   const { bytes, rows } = await encodeCheckpoint(classicActions(content), content.stats);
   const check = checkpointCheck();
   await check.read(bytes, path);

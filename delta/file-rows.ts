@@ -7,10 +7,11 @@ import type { Add, PartitionValues, Remove } from "./actions.ts";
 import { fileKey } from "./file-key.ts";
 import { parseJson, stringifyJson } from "./json.ts";
 import { hashText, keyIndex } from "./key-index.ts";
+import type { PackedText, Slice } from "./slice.ts";
 import { enlarged, stringColumn } from "./string-column.ts";
 
-/** A live file, with its statistics as text or as UTF-8. */
-export type LiveFile = Omit<Add, "stats"> & { stats?: string | Uint8Array };
+/** A live file, with its statistics as text, or where they stand. */
+export type LiveFile = Omit<Add, "stats"> & { stats?: string | Slice | PackedText };
 
 /** How a row changes the totals of the newest version. */
 export type Change = { files: number; bytes: number };
@@ -106,9 +107,7 @@ export function fileRows(root: string): FileRows {
     paths.push(file.path);
     extras.push(writeExtra(file));
     const isLive = (flag & TOMBSTONE) === 0;
-    const given = isLive ? (file as LiveFile).stats : undefined;
-    if (typeof given === "object") stats.pushBytes(given);
-    else stats.push(given);
+    stats.push(isLive ? (file as LiveFile).stats : undefined);
     length++;
     return {
       files: (isLive ? 1 : 0) - (wasLive ? 1 : 0),
@@ -117,18 +116,15 @@ export function fileRows(root: string): FileRows {
   };
 
   const isCurrent = (row: number, version: number) => since[row]! <= version && version < until[row]!;
-  const addAt = (row: number): Add => {
-    const text = stats.get(row);
-    return {
-      path: paths.get(row)!,
-      partitionValues: partitionValues[partitions[row]!]!,
-      size: sizes[row]!,
-      modificationTime: times[row]!,
-      dataChange: (flags[row]! & DATA_CHANGE) !== 0,
-      ...(text === undefined ? {} : { stats: text }),
-      ...extraOf(row),
-    };
-  };
+  const addAt = <T extends string | PackedText>(row: number, text: T | undefined) => ({
+    path: paths.get(row)!,
+    partitionValues: partitionValues[partitions[row]!]!,
+    size: sizes[row]!,
+    modificationTime: times[row]!,
+    dataChange: (flags[row]! & DATA_CHANGE) !== 0,
+    ...(text === undefined ? {} : { stats: text }),
+    ...extraOf(row),
+  });
   const removeAt = (row: number): Remove => ({
     path: paths.get(row)!,
     dataChange: (flags[row]! & DATA_CHANGE) !== 0,
@@ -163,7 +159,8 @@ export function fileRows(root: string): FileRows {
       };
       const end = length;
       for (let row = 0; row < end; row++) {
-        if (isCurrent(row, version) && !isTombstone(row) && isChosen(partitions[row]!)) yield addAt(row);
+        if (isCurrent(row, version) && !isTombstone(row) && isChosen(partitions[row]!))
+          yield addAt(row, stats.get(row));
       }
     },
     *tombstones(version) {
@@ -175,7 +172,7 @@ export function fileRows(root: string): FileRows {
       const fresh = fileRows(root);
       for (let row = 0; row < length; row++) {
         if (until[row] !== Number.POSITIVE_INFINITY) continue;
-        if (!isTombstone(row)) fresh.add(since[row]!, addAt(row));
+        if (!isTombstone(row)) fresh.add(since[row]!, addAt(row, stats.held(row)));
         else if (!((times[row] || 0) <= expiredBeforeMs)) fresh.remove(since[row]!, removeAt(row));
       }
       return fresh;

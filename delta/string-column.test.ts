@@ -2,17 +2,46 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { hashText, keyIndex } from "./key-index.ts";
+import type { PackedBlock, PackedText } from "./slice.ts";
 import { stringColumn } from "./string-column.ts";
 
-test("every value comes back, absent and empty ones told apart, as text or as bytes", () => {
+/** Blocks of three texts, which are packed one by one. */
+function packer(): (text: string) => PackedText {
+  let texts: string[] = [];
+  let block: PackedBlock | undefined;
+  return (text) => {
+    if (!block || texts.length === 3) {
+      const mine: string[] = [];
+      block = {
+        unpack() {
+          const lengths = Int32Array.from(mine, (one) => Buffer.byteLength(one));
+          const starts = lengths.map((_, at) =>
+            lengths.slice(0, at).reduce((sum, length) => sum + length, 0),
+          );
+          return { bytes: Buffer.from(mine.join("")), starts, lengths };
+        },
+      };
+      texts = mine;
+    }
+    return { block, number: texts.push(text) - 1 };
+  };
+}
+
+test("every value comes back, absent and empty ones told apart, as text, as bytes or packed", () => {
   const value = fc.oneof(fc.string({ unit: "grapheme" }), fc.constant(undefined), fc.constant(""));
+  const form = fc.constantFrom("text", "bytes", "packed");
   fc.assert(
-    fc.property(fc.array(fc.tuple(value, fc.boolean()), { maxLength: 200 }), (values) => {
-      const column = stringColumn();
-      for (const [text, asBytes] of values) {
-        if (asBytes) column.pushBytes(text === undefined ? undefined : Buffer.from(text));
-        else column.push(text);
+    fc.property(fc.array(fc.tuple(value, form), { maxLength: 200 }), (values) => {
+      const first = stringColumn();
+      const packed = packer();
+      for (const [text, how] of values) {
+        const bytes = Buffer.from(`<${text}>`);
+        if (text === undefined || how === "text") first.push(text);
+        else if (how === "packed") first.push(packed(text));
+        else first.push({ bytes, start: 1, length: bytes.length - 2 });
       }
+      const column = stringColumn();
+      for (const at of values.keys()) column.push(first.held(at));
       assert.deepEqual(
         values.map((_, at) => column.get(at)),
         values.map(([text]) => text),

@@ -1,23 +1,31 @@
 /** A growing column of strings in few large buffers: no JavaScript object per value, off the heap. */
 
+import { blockText, type PackedBlock, type PackedText, type Slice, type UnpackedBlock } from "./slice.ts";
+
 const FIRST_CHUNK = 64 * 1024;
 const LARGEST_CHUNK = 16 * 1024 * 1024;
 /** A position is chunk * 2^31 + offset, exact in a double. */
 const CHUNK_SPAN = 2 ** 31;
+/** Some writers' pages are of 1 MB; two readers may be on their way, each with a dictionary beside its page. */
+const MOST_UNPACKED = 3;
+
+/** A value as it is held: packed where it was pushed so. */
+export type Held = string | PackedText | undefined;
 
 export type StringColumn = {
   readonly length: number;
-  /** Adds a value; undefined is a value of its own. */
-  push(value: string | undefined): void;
-  /** Adds the UTF-8 bytes of a value, which are copied. */
-  pushBytes(value: Uint8Array | undefined): void;
+  /** Adds a value; undefined is a value of its own. What is packed stays packed, the bytes of a slice are copied. */
+  push(value: Held | Slice): void;
   get(index: number): string | undefined;
-  /** The bytes of a value, a view to read from at once; undefined where the value is. */
-  bytes(index: number): Uint8Array | undefined;
+  /** The value to be pushed to another column. */
+  held(index: number): Held;
 };
 
 export function stringColumn(): StringColumn {
   const chunks: Buffer[] = [];
+  const blocks: PackedBlock[] = [];
+  const numbers = new Map<PackedBlock, number>();
+  const unpacked = recentlyUnpacked();
   let used = 0;
   let positions = new Float64Array(16);
   let lengths = new Int32Array(16);
@@ -33,24 +41,36 @@ export function stringColumn(): StringColumn {
     used = 0;
     return chunk;
   };
-  const note = (size: number) => {
+
+  const note = (size: number, position: number) => {
     if (length === positions.length) {
       positions = enlarged(positions, Float64Array);
       lengths = enlarged(lengths, Int32Array);
     }
-    positions[length] = size < 0 ? 0 : (chunks.length - 1) * CHUNK_SPAN + used;
+    positions[length] = position;
     lengths[length] = size;
     length++;
-    if (size > 0) used += size;
   };
-  const bytes = (index: number): Buffer | undefined => {
+  const noteLast = (size: number) => {
+    note(size, size === 0 ? 0 : (chunks.length - 1) * CHUNK_SPAN + used);
+    used += size;
+  };
+
+  const numberOf = (block: PackedBlock): number => {
+    const number = numbers.get(block) ?? blocks.push(block) - 1;
+    numbers.set(block, number);
+    return number;
+  };
+
+  const plainAt = (index: number): string => {
     const size = lengths[index]!;
-    if (size < 0) return undefined;
-    if (size === 0) return Buffer.alloc(0);
+    if (size === 0) return "";
+    const start = positions[index]! % CHUNK_SPAN;
+    return chunks[Math.floor(positions[index]! / CHUNK_SPAN)]!.toString("utf8", start, start + size);
+  };
+  const packedAt = (index: number): PackedText => {
     const position = positions[index]!;
-    const chunk = chunks[Math.floor(position / CHUNK_SPAN)]!;
-    const start = position % CHUNK_SPAN;
-    return chunk.subarray(start, start + size);
+    return { block: blocks[Math.floor(position / CHUNK_SPAN)]!, number: position % CHUNK_SPAN };
   };
 
   return {
@@ -58,18 +78,47 @@ export function stringColumn(): StringColumn {
       return length;
     },
     push(value) {
-      if (value === undefined) return note(-1);
-      const size = Buffer.byteLength(value);
-      if (size > 0) room(size).write(value, used);
-      note(size);
+      if (value === undefined) note(ABSENT, 0);
+      else if (typeof value === "string") {
+        const size = Buffer.byteLength(value);
+        if (size > 0) room(size).write(value, used);
+        noteLast(size);
+      } else if ("block" in value) note(PACKED, numberOf(value.block) * CHUNK_SPAN + value.number);
+      else {
+        const { bytes, start, length: size } = value;
+        if (size > 0) bytes.copy(room(size), used, start, start + size);
+        noteLast(size);
+      }
     },
-    pushBytes(value) {
-      if (value === undefined) return note(-1);
-      if (value.length > 0) room(value.length).set(value, used);
-      note(value.length);
+    get(index) {
+      if (lengths[index] === ABSENT) return undefined;
+      if (lengths[index] !== PACKED) return plainAt(index);
+      const { block, number } = packedAt(index);
+      return blockText(unpacked(block), number);
     },
-    get: (index) => bytes(index)?.toString("utf8"),
-    bytes,
+    held(index) {
+      if (lengths[index] === ABSENT) return undefined;
+      return lengths[index] === PACKED ? packedAt(index) : plainAt(index);
+    },
+  };
+}
+
+/** In the place of a length. */
+const ABSENT = -1;
+const PACKED = -2;
+
+/** Few, since most readers go through a column from its start to its end. */
+function recentlyUnpacked(): (block: PackedBlock) => UnpackedBlock {
+  const known = new Map<PackedBlock, UnpackedBlock>();
+  return (block) => {
+    const found = known.get(block);
+    if (found) return found;
+    const [oldest] = known;
+    const isFull = oldest !== undefined && known.size === MOST_UNPACKED;
+    if (isFull) known.delete(oldest[0]);
+    const fresh = block.unpack(isFull ? oldest[1].bytes : undefined);
+    known.set(block, fresh);
+    return fresh;
   };
 }
 
