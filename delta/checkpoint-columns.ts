@@ -2,12 +2,12 @@
 
 import { setImmediate } from "node:timers/promises";
 import type { PartitionValues } from "./actions.ts";
+import { COPIES, kindOf, leavesOf, type Plan, planOf } from "./checkpoint-plan.ts";
 import { CHECKPOINT_ACTIONS, type CheckpointRow, toRow } from "./checkpoint-row.ts";
 import { toAction } from "./commit-file.ts";
 import type { LiveFile } from "./file-rows.ts";
 import { type ColumnChunk, type Footer, type Node, readFooter } from "./parquet/footer.ts";
 import { type Leaf, leafReader, type Packed, type Value } from "./parquet/leaf.ts";
-import { listPages, type Page } from "./parquet/pages.ts";
 import { type PackedText, type Slice, sliceText } from "./slice.ts";
 
 /** Rows handed over at once: few enough to be young when they go. */
@@ -20,9 +20,6 @@ const MOST_KNOWN = 10_000;
 
 /** Above this size, in bytes, statistics stay packed: to unpack them would be most of the work, and most of the memory. */
 const LARGE = 2 ** 20;
-
-/** Typed copies of what stands as text as well. */
-const COPIES = ["partitionValues_parsed", "stats_parsed"];
 
 /** Each call gives what the next row has, without nulls; undefined where it has nothing. */
 type Reader = () => unknown;
@@ -37,65 +34,8 @@ export function readColumns(
   large = LARGE,
 ): AsyncGenerator<CheckpointRow[]> | undefined {
   const footer = readFooter(bytes);
-  const pages = plan(bytes, footer);
+  const pages = planOf(bytes, footer);
   return pages && readGroups(footer, pages, bytes.length > large ? packed : undefined);
-}
-
-/** The pages of every column that is needed, by row group and column; nothing of them is decoded yet. */
-type Plan = Map<number, Page[]>[];
-
-function plan(bytes: Uint8Array, { fields, rowGroups }: Footer): Plan | undefined {
-  const wanted = fields.filter(({ name }) => CHECKPOINT_ACTIONS.includes(name));
-  if (!wanted.every((field) => field.children.every((child) => isCopy(child) || isReadable(child))))
-    return undefined;
-  const add = wanted.find(({ name }) => name === "add");
-  const groups: Plan = [];
-  for (const { columns } of rowGroups) {
-    if (add && !hasStatsAsText(add, columns)) return undefined;
-    const group: Plan[number] = new Map();
-    for (const leaf of wanted.flatMap(leavesOf)) {
-      const pages = listPages(bytes, columns[leaf.column!]!, leaf);
-      if (!pages) return undefined;
-      group.set(leaf.column!, pages);
-    }
-    groups.push(group);
-  }
-  return groups;
-}
-
-function isCopy({ name }: Node): boolean {
-  return COPIES.includes(name);
-}
-
-/** Structs of leaves, and lists and maps of them, are all that actions are made of. */
-function isReadable(node: Node): boolean {
-  const kind = kindOf(node);
-  return kind === "struct" ? node.children.every(isReadable) : kind !== undefined;
-}
-
-function kindOf(node: Node): "leaf" | "list" | "map" | "struct" | undefined {
-  if (node.repetition === "repeated") return undefined;
-  if (node.column !== undefined) return "leaf";
-  const [first, ...others] = node.children;
-  if (first?.repetition !== "repeated") return "struct";
-  const isOfLeaves = others.length === 0 && first.children.every((child) => child.column !== undefined);
-  if (!isOfLeaves || first.children.length > 2) return undefined;
-  return first.children.length === 2 ? "map" : "list";
-}
-
-function leavesOf(node: Node): Node[] {
-  if (node.column !== undefined) return [node];
-  return node.children.filter((child) => !isCopy(child)).flatMap(leavesOf);
-}
-
-/** Where a typed copy is there, the text must be too, for every file; the footer may not tell. */
-function hasStatsAsText(add: Node, columns: readonly ColumnChunk[]): boolean {
-  if (!add.children.some(({ name }) => name === "stats_parsed")) return true;
-  const nulls = (name: string) => {
-    const column = add.children.find((child) => child.name === name)?.column;
-    return column === undefined ? undefined : columns[column]!.nulls;
-  };
-  return nulls("stats") !== undefined && nulls("stats") === nulls("path");
 }
 
 async function* readGroups(
@@ -103,10 +43,11 @@ async function* readGroups(
   pages: Plan,
   packed: Packed | undefined,
 ): AsyncGenerator<CheckpointRow[]> {
+  const scratches = new Map<number, Buffer>();
   for (const [at, { rows, columns }] of rowGroups.entries()) {
     for (const field of fields) {
       if (!CHECKPOINT_ACTIONS.includes(field.name)) continue;
-      const group = { columns, pages: pages[at]!, packed };
+      const group = { columns, pages: pages[at]!, packed, scratches };
       if (leavesOf(field).every((leaf) => isAllNull(leaf, columns))) continue;
       const { absent, skip, next } =
         field.name === "add" ? addReader(field, group) : actionReader(field, group);
@@ -141,15 +82,24 @@ type Group = {
   columns: readonly ColumnChunk[];
   pages: Plan[number];
   packed: Packed | undefined;
+  /** Of the row groups before, by column. */
+  scratches: Map<number, Buffer>;
   note?: (leaf: Leaf) => void;
 };
 
 const nothing = () => undefined;
-const NULLS: Leaf = { absent: (most) => most, skip: nothing, next: nothing, nextList: nothing };
+const NULLS: Leaf = {
+  scratch: undefined,
+  absent: (most) => most,
+  skip: nothing,
+  next: nothing,
+  nextList: nothing,
+};
 
-function leafOf(node: Node, { columns, pages, note }: Group, packed?: Packed): Leaf {
+function leafOf(node: Node, { columns, pages, scratches, note }: Group, packed?: Packed): Leaf {
   if (isAllNull(node, columns) && node.repeated === 0) return NULLS;
-  const leaf = leafReader(node, pages.get(node.column!)!, packed);
+  const leaf = leafReader(node, pages.get(node.column!)!, { packed, scratch: scratches.get(node.column!) });
+  if (leaf.scratch) scratches.set(node.column!, leaf.scratch);
   note?.(leaf);
   return leaf;
 }

@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import { LabError } from "../core/errors.ts";
 import type { DomainMetadata, Txn } from "./actions.ts";
 import { readCheckpoint } from "./checkpoint-read.ts";
+import type { PackedBlock } from "./slice.ts";
 import type { Snapshot } from "./table.ts";
 
 export type CheckpointCheck = {
@@ -24,17 +25,22 @@ export function checkpointCheck(): CheckpointCheck {
   };
   return {
     async read(bytes, path) {
+      const packed = new Set<PackedBlock>();
       for await (const rows of readCheckpoint(bytes, path)) {
         for (const row of rows) {
           if ("add" in row) {
             found.numFiles++;
             found.sizeBytes += row.add.size;
+            const { stats } = row.add;
+            if (typeof stats === "object" && "block" in stats) packed.add(stats.block);
           } else if ("txn" in row) found.txns.set(row.txn.appId, row.txn);
           else if ("domainMetadata" in row) found.domains.set(row.domainMetadata.domain, row.domainMetadata);
           else if ("protocol" in row) found.protocol = row.protocol;
           else if ("metaData" in row) found.metadata = row.metaData;
         }
       }
+      // A reader leaves these alone until it needs them.
+      for (const block of packed) block.unpack();
     },
     finish({ version, numFiles, sizeBytes, protocol, metadata, domains }, txns) {
       const wanted = { numFiles, sizeBytes, txns, domains: domains(), protocol, metadata };

@@ -7,8 +7,9 @@ import type { Add, PartitionValues, Remove } from "./actions.ts";
 import { fileKey } from "./file-key.ts";
 import { parseJson, stringifyJson } from "./json.ts";
 import { hashText, keyIndex } from "./key-index.ts";
+import { numberColumn } from "./number-column.ts";
 import type { PackedText, Slice } from "./slice.ts";
-import { enlarged, stringColumn } from "./string-column.ts";
+import { stringColumn } from "./string-column.ts";
 
 /** A live file, with its statistics as text, or where they stand. */
 export type LiveFile = Omit<Add, "stats"> & { stats?: string | Slice | PackedText };
@@ -23,8 +24,12 @@ export type FileRows = {
   add(version: number, file: LiveFile): Change;
   /** The file is a tombstone from `version` on. */
   remove(version: number, tombstone: Remove): Change;
-  /** The live files of `version`, of partitions that `matches` takes. */
-  files(version: number, matches?: (values: PartitionValues) => boolean): Iterable<Add>;
+  /** The live files of `version`, of partitions that `matches` takes, with statistics that `mayHold` takes. */
+  files(
+    version: number,
+    matches?: (values: PartitionValues) => boolean,
+    mayHold?: (stats: string | undefined, values: PartitionValues) => boolean,
+  ): Iterable<Add>;
   tombstones(version: number): Iterable<Remove>;
   /** Fresh rows with what counts in the newest version only, without tombstones of `expiredBeforeMs` and earlier. */
   rewritten(expiredBeforeMs: number): FileRows;
@@ -37,13 +42,12 @@ const NO_PARTITION = -1;
 
 /** Empty rows of the table at `root` (which absolute paths of the log are compared with). */
 export function fileRows(root: string): FileRows {
-  let length = 0;
-  let since = new Float64Array(16);
-  let until = new Float64Array(16);
-  let sizes = new Float64Array(16);
-  let times = new Float64Array(16);
-  let flags = new Uint8Array(16);
-  let partitions = new Int32Array(16);
+  const since = numberColumn(Float64Array);
+  const until = numberColumn(Float64Array);
+  const sizes = numberColumn(Float64Array);
+  const times = numberColumn(Float64Array);
+  const flags = numberColumn(Uint8Array);
+  const partitions = numberColumn(Int32Array);
   const paths = stringColumn();
   const stats = stringColumn();
   const extras = stringColumn();
@@ -55,7 +59,7 @@ export function fileRows(root: string): FileRows {
   };
   const index = keyIndex();
 
-  const isTombstone = (row: number) => (flags[row]! & TOMBSTONE) !== 0;
+  const isTombstone = (row: number) => (flags.get(row) & TOMBSTONE) !== 0;
   const extraOf = (row: number): Extra => {
     const text = extras.get(row);
     return text === undefined ? {} : readExtra(text);
@@ -87,57 +91,50 @@ export function fileRows(root: string): FileRows {
     const hash = hashText(key);
     const old = index.find(hash, (row) => keyOf(row) === key);
     const wasLive = old !== undefined && !isTombstone(old);
-    if (old !== undefined) until[old] = version;
-    index.set(hash, old, length);
+    if (old !== undefined) until.set(old, version);
+    index.set(hash, old, since.length);
 
-    if (length === since.length) {
-      since = enlarged(since, Float64Array);
-      until = enlarged(until, Float64Array);
-      sizes = enlarged(sizes, Float64Array);
-      times = enlarged(times, Float64Array);
-      flags = enlarged(flags, Uint8Array);
-      partitions = enlarged(partitions, Int32Array);
-    }
-    since[length] = version;
-    until[length] = Number.POSITIVE_INFINITY;
-    sizes[length] = file.size ?? Number.NaN;
-    times[length] = timeMs ?? Number.NaN;
-    flags[length] = flag | (file.dataChange ? DATA_CHANGE : 0);
-    partitions[length] = partitionOf(file.partitionValues);
+    since.push(version);
+    until.push(Number.POSITIVE_INFINITY);
+    sizes.push(file.size ?? Number.NaN);
+    times.push(timeMs ?? Number.NaN);
+    flags.push(flag | (file.dataChange ? DATA_CHANGE : 0));
+    partitions.push(partitionOf(file.partitionValues));
     paths.push(file.path);
     extras.push(writeExtra(file));
     const isLive = (flag & TOMBSTONE) === 0;
     stats.push(isLive ? (file as LiveFile).stats : undefined);
-    length++;
     return {
       files: (isLive ? 1 : 0) - (wasLive ? 1 : 0),
-      bytes: (isLive ? file.size! : 0) - (wasLive ? sizes[old]! : 0),
+      bytes: (isLive ? file.size! : 0) - (wasLive ? sizes.get(old!) : 0),
     };
   };
 
-  const isCurrent = (row: number, version: number) => since[row]! <= version && version < until[row]!;
+  const isCurrent = (row: number, version: number) => since.get(row) <= version && version < until.get(row);
   const addAt = <T extends string | PackedText>(row: number, text: T | undefined) => ({
     path: paths.get(row)!,
-    partitionValues: partitionValues[partitions[row]!]!,
-    size: sizes[row]!,
-    modificationTime: times[row]!,
-    dataChange: (flags[row]! & DATA_CHANGE) !== 0,
+    partitionValues: partitionValues[partitions.get(row)]!,
+    size: sizes.get(row),
+    modificationTime: times.get(row),
+    dataChange: (flags.get(row) & DATA_CHANGE) !== 0,
     ...(text === undefined ? {} : { stats: text }),
     ...extraOf(row),
   });
   const removeAt = (row: number): Remove => ({
     path: paths.get(row)!,
-    dataChange: (flags[row]! & DATA_CHANGE) !== 0,
-    ...(Number.isNaN(times[row]!) ? {} : { deletionTimestamp: times[row]! }),
-    ...((flags[row]! & EXTENDED) !== 0 ? { extendedFileMetadata: true } : {}),
-    ...(partitions[row] === NO_PARTITION ? {} : { partitionValues: partitionValues[partitions[row]!]! }),
-    ...(Number.isNaN(sizes[row]!) ? {} : { size: sizes[row]! }),
+    dataChange: (flags.get(row) & DATA_CHANGE) !== 0,
+    ...(Number.isNaN(times.get(row)) ? {} : { deletionTimestamp: times.get(row) }),
+    ...((flags.get(row) & EXTENDED) !== 0 ? { extendedFileMetadata: true } : {}),
+    ...(partitions.get(row) === NO_PARTITION
+      ? {}
+      : { partitionValues: partitionValues[partitions.get(row)]! }),
+    ...(Number.isNaN(sizes.get(row)) ? {} : { size: sizes.get(row) }),
     ...extraOf(row),
   });
 
   return {
     get length() {
-      return length;
+      return since.length;
     },
     add: (version, file) => append(version, file, 0, file.modificationTime),
     remove: (version, tombstone) =>
@@ -147,7 +144,7 @@ export function fileRows(root: string): FileRows {
         TOMBSTONE | (tombstone.extendedFileMetadata ? EXTENDED : 0),
         tombstone.deletionTimestamp,
       ),
-    *files(version, matches) {
+    *files(version, matches, mayHold) {
       const chosen = new Map<number, boolean>();
       const isChosen = (partition: number) => {
         if (!matches) return true;
@@ -157,23 +154,25 @@ export function fileRows(root: string): FileRows {
         chosen.set(partition, answer);
         return answer;
       };
-      const end = length;
+      const end = since.length;
       for (let row = 0; row < end; row++) {
-        if (isCurrent(row, version) && !isTombstone(row) && isChosen(partitions[row]!))
-          yield addAt(row, stats.get(row));
+        const partition = partitions.get(row);
+        if (!isCurrent(row, version) || isTombstone(row) || !isChosen(partition)) continue;
+        const text = stats.get(row);
+        if (mayHold?.(text, partitionValues[partition]!) ?? true) yield addAt(row, text);
       }
     },
     *tombstones(version) {
-      const end = length;
+      const end = since.length;
       for (let row = 0; row < end; row++)
         if (isCurrent(row, version) && isTombstone(row)) yield removeAt(row);
     },
     rewritten(expiredBeforeMs) {
       const fresh = fileRows(root);
-      for (let row = 0; row < length; row++) {
-        if (until[row] !== Number.POSITIVE_INFINITY) continue;
-        if (!isTombstone(row)) fresh.add(since[row]!, addAt(row, stats.held(row)));
-        else if (!((times[row] || 0) <= expiredBeforeMs)) fresh.remove(since[row]!, removeAt(row));
+      for (let row = 0; row < since.length; row++) {
+        if (until.get(row) !== Number.POSITIVE_INFINITY) continue;
+        if (!isTombstone(row)) fresh.add(since.get(row), addAt(row, stats.held(row)));
+        else if (!((times.get(row) || 0) <= expiredBeforeMs)) fresh.remove(since.get(row), removeAt(row));
       }
       return fresh;
     },

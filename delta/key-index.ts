@@ -1,7 +1,5 @@
 /** A hash index from keys to row numbers that holds no keys itself: the rows do. */
 
-import { enlarged } from "./string-column.ts";
-
 const EMPTY = -1;
 
 export type KeyIndex = {
@@ -26,7 +24,7 @@ export function keyIndex(): KeyIndex {
   };
   const grow = () => {
     const old = { slots, hashes };
-    slots = enlarged(slots, Int32Array).fill(EMPTY);
+    slots = new Int32Array(slots.length * 2).fill(EMPTY);
     hashes = new Int32Array(slots.length);
     old.slots.forEach((row, at) => {
       if (row === EMPTY) return;

@@ -1,5 +1,6 @@
 /** A growing column of strings in few large buffers: no JavaScript object per value, off the heap. */
 
+import { numberColumn } from "./number-column.ts";
 import { blockText, type PackedBlock, type PackedText, type Slice, type UnpackedBlock } from "./slice.ts";
 
 const FIRST_CHUNK = 64 * 1024;
@@ -27,9 +28,8 @@ export function stringColumn(): StringColumn {
   const numbers = new Map<PackedBlock, number>();
   const unpacked = recentlyUnpacked();
   let used = 0;
-  let positions = new Float64Array(16);
-  let lengths = new Int32Array(16);
-  let length = 0;
+  const positions = numberColumn(Float64Array);
+  const lengths = numberColumn(Int32Array);
 
   /** A place for `size` bytes, in a fresh chunk where the last one has no room. */
   const room = (size: number): Buffer => {
@@ -43,13 +43,8 @@ export function stringColumn(): StringColumn {
   };
 
   const note = (size: number, position: number) => {
-    if (length === positions.length) {
-      positions = enlarged(positions, Float64Array);
-      lengths = enlarged(lengths, Int32Array);
-    }
-    positions[length] = position;
-    lengths[length] = size;
-    length++;
+    positions.push(position);
+    lengths.push(size);
   };
   const noteLast = (size: number) => {
     note(size, size === 0 ? 0 : (chunks.length - 1) * CHUNK_SPAN + used);
@@ -63,19 +58,19 @@ export function stringColumn(): StringColumn {
   };
 
   const plainAt = (index: number): string => {
-    const size = lengths[index]!;
+    const size = lengths.get(index);
     if (size === 0) return "";
-    const start = positions[index]! % CHUNK_SPAN;
-    return chunks[Math.floor(positions[index]! / CHUNK_SPAN)]!.toString("utf8", start, start + size);
+    const start = positions.get(index) % CHUNK_SPAN;
+    return chunks[Math.floor(positions.get(index) / CHUNK_SPAN)]!.toString("utf8", start, start + size);
   };
   const packedAt = (index: number): PackedText => {
-    const position = positions[index]!;
+    const position = positions.get(index);
     return { block: blocks[Math.floor(position / CHUNK_SPAN)]!, number: position % CHUNK_SPAN };
   };
 
   return {
     get length() {
-      return length;
+      return lengths.length;
     },
     push(value) {
       if (value === undefined) note(ABSENT, 0);
@@ -91,14 +86,14 @@ export function stringColumn(): StringColumn {
       }
     },
     get(index) {
-      if (lengths[index] === ABSENT) return undefined;
-      if (lengths[index] !== PACKED) return plainAt(index);
+      if (lengths.get(index) === ABSENT) return undefined;
+      if (lengths.get(index) !== PACKED) return plainAt(index);
       const { block, number } = packedAt(index);
       return blockText(unpacked(block), number);
     },
     held(index) {
-      if (lengths[index] === ABSENT) return undefined;
-      return lengths[index] === PACKED ? packedAt(index) : plainAt(index);
+      if (lengths.get(index) === ABSENT) return undefined;
+      return lengths.get(index) === PACKED ? packedAt(index) : plainAt(index);
     },
   };
 }
@@ -120,14 +115,4 @@ function recentlyUnpacked(): (block: PackedBlock) => UnpackedBlock {
     known.set(block, fresh);
     return fresh;
   };
-}
-
-/** A typed array of twice the size that starts with what was there. */
-export function enlarged<T extends Float64Array | Int32Array | Uint32Array | Uint8Array>(
-  old: T,
-  make: new (length: number) => T,
-): T {
-  const grown = new make(old.length * 2);
-  grown.set(old);
-  return grown;
 }

@@ -175,6 +175,8 @@ async function isWhole(store: Store, checkpoint: CheckpointFiles, signal: AbortS
       { checkpointCommit: undefined, commits: [] },
       signal,
     );
+    // Statistics may stay packed until somebody asks.
+    for (const _ of state.rows.files(state.version));
     return state.protocol !== undefined && state.metadata !== undefined;
   } catch (error) {
     if (isLabError(error, "CORRUPT_LOG", "OBJECT_MISSING")) return false;

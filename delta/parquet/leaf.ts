@@ -11,6 +11,8 @@ import { SLACK } from "./snappy.ts";
 export type Value = Slice | PackedText | number | bigint | boolean;
 
 export type Leaf = {
+  /** What pages are unpacked to, for the next reader to use; a list needs fresh bytes, as it may go on in the next page. */
+  readonly scratch: Buffer | undefined;
   /** How many rows to come, `most` at most, have nothing of what this column is part of. Only ever too few. */
   absent(most: number): number;
   /** Passes over rows that are absent. */
@@ -27,16 +29,18 @@ const NONE: readonly Value[] = [];
 export type Packed = { damaged(cause: unknown): Error };
 
 /** With `packed` texts are left packed, and come as such. RangeError from `next` where a page is damaged. */
-export function leafReader(node: Node, pages: readonly Page[], packed?: Packed): Leaf {
+export function leafReader(
+  node: Node,
+  pages: readonly Page[],
+  { packed, scratch: before }: { packed?: Packed | undefined; scratch?: Buffer | undefined } = {},
+): Leaf {
   const rest = pages.values();
   let dictionary: Dictionary = () => undefined;
   let definitions: Uint8Array = new Uint8Array(0);
   let repetitions: Uint8Array = definitions;
   let take: () => Value = () => 0;
   let at = 0;
-  // A list may go on in the next page, while what it had from this one is still to be looked at.
-  const sizes = pages.filter(({ isDictionary }) => !isDictionary).map(({ size }) => size + SLACK);
-  const scratch = node.repeated > 0 ? undefined : Buffer.allocUnsafeSlow(Math.max(0, ...sizes));
+  const scratch = node.repeated > 0 ? undefined : scratchFor(pages, before);
 
   /** Goes on to the next page that has values; whether there is one. */
   const open = (): boolean => {
@@ -125,6 +129,7 @@ export function leafReader(node: Node, pages: readonly Page[], packed?: Packed):
   const step = (): Value | undefined => (definitions[at++] === node.definition ? take() : undefined);
 
   return {
+    scratch,
     absent(most) {
       ensure();
       const end = node.definition === 0 ? at : Math.min(at + most, definitions.length);
@@ -158,6 +163,13 @@ export function leafReader(node: Node, pages: readonly Page[], packed?: Packed):
       }
     },
   };
+}
+
+/** Bytes for the largest of the pages: `before` where it is large enough. */
+function scratchFor(pages: readonly Page[], before: Buffer | undefined): Buffer {
+  const sizes = pages.filter(({ isDictionary }) => !isDictionary).map(({ size }) => size);
+  const needed = Math.max(0, ...sizes) + SLACK;
+  return before && before.length >= needed ? before : Buffer.allocUnsafeSlow(needed);
 }
 
 type Dictionary = (place: number) => Value | undefined;
