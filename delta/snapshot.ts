@@ -29,7 +29,7 @@ export function snapshotOf(state: LogState, previous?: Snapshot): Snapshot {
     numFiles: state.numFiles,
     sizeBytes: state.sizeBytes,
     files: () => rows.files(version),
-    filesWhere: (matches) => rows.files(version, matches),
+    filesWhere: (matches, mayHold) => rows.files(version, matches, mayHold),
     tombstones: () => rows.tombstones(version),
     txn: (appId) => state.txns.get(appId)?.version,
     txns: () => state.txns,

@@ -29,8 +29,14 @@ export type Snapshot = {
   readonly sizeBytes: number;
   /** The live files in an unspecified but stable order, made one at a time: a table may have millions. */
   files(): Iterable<Add>;
-  /** The live files of the partitions that `matches` takes; asked once per distinct partition. */
-  filesWhere(matches: (values: PartitionValues) => boolean): Iterable<Add>;
+  /**
+   * The live files of the partitions that `matches` takes, asked once per distinct partition; of those the ones whose statistics
+   * `mayHold` takes, asked once per file.
+   */
+  filesWhere(
+    matches: (values: PartitionValues) => boolean,
+    mayHold?: (stats: string | undefined, values: PartitionValues) => boolean,
+  ): Iterable<Add>;
   /** Tombstones that are still kept, for vacuum and checkpoints. */
   tombstones(): Iterable<Remove>;
   /** `version` of the newest txn of `appId`, if there is one. */

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { isLabError } from "../core/errors.ts";
 import type { Add, PartitionValues } from "../delta/actions.ts";
+import type { Snapshot } from "../delta/table.ts";
 import type { DataType, StructField } from "../delta/types.ts";
 import { type Engine, openEngine } from "./instance.ts";
 import { matchingFiles, matchOfFile, matchOfPartition } from "./prune.ts";
@@ -269,12 +270,14 @@ test("partitions are looked at once each, and statistics only of files that they
       return JSON.stringify({ minValues: { c: index }, maxValues: { c: index + 3 } });
     },
   }));
-  const snapshot = {
-    *filesWhere(matches: (values: PartitionValues) => boolean) {
-      for (const file of files) if (matches(file.partitionValues)) yield file;
+  const snapshot: Pick<Snapshot, "filesWhere"> = {
+    *filesWhere(matches, mayHold) {
+      for (const file of files) {
+        if (matches(file.partitionValues) && mayHold!(file.stats, file.partitionValues)) yield file;
+      }
     },
   };
-  const found = matchingFiles(snapshot, predicate);
+  const found = matchingFiles(snapshot, predicate)[Symbol.iterator]();
   assert.equal(found.next().value?.path, "f2");
   assert.deepEqual(read, ["f1", "f2"]);
   assert.equal(found.next().done, true);

@@ -11,7 +11,7 @@ import {
   type PruneColumn,
   TRUE,
 } from "./prune-predicate.ts";
-import { statsFacts, statsReader } from "./prune-stats.ts";
+import { quickStatsReader, statsFacts } from "./prune-stats.ts";
 import { type Comparable, comparableOf } from "./prune-values.ts";
 
 /** Rows of a file that a predicate takes. `all` rests on partition values only, never on statistics. */
@@ -26,20 +26,15 @@ const ONLY_NULL: Facts = { ...NOTHING_KNOWN, mayBeValue: false };
  * The files that may hold such rows, one at a time, in the snapshot's order. Partition values are looked at once a partition, and statistics
  * are read only of files that they leave. What is unknown keeps its file.
  */
-export function* matchingFiles(
-  snapshot: Pick<Snapshot, "filesWhere">,
-  predicate: Predicate,
-): Generator<Add, void, undefined> {
-  const mayMatch = statsMatcher(predicate);
-  for (const add of snapshot.filesWhere((values) => mayMatchPartition(predicate, values))) {
-    if (mayMatch(add)) yield add;
-  }
+export function matchingFiles(snapshot: Pick<Snapshot, "filesWhere">, predicate: Predicate): Iterable<Add> {
+  return snapshot.filesWhere((values) => mayMatchPartition(predicate, values), statsMatcher(predicate));
 }
 
 /** What of one file a predicate takes. */
 export function matchOfFile(predicate: Predicate, add: Add): Match {
   const ofPartition = matchOfPartition(predicate, add.partitionValues);
-  return ofPartition === "some" && !statsMatcher(predicate)(add) ? "none" : ofPartition;
+  if (ofPartition !== "some") return ofPartition;
+  return (statsMatcher(predicate)?.(add.stats, add.partitionValues) ?? true) ? "some" : "none";
 }
 
 /** What of any file with these partition values a predicate takes. */
@@ -55,48 +50,63 @@ export function mayMatchPartition(predicate: Predicate, values: PartitionValues)
 }
 
 /** Whether statistics leave it open that a file has such rows; what holds for its partition counts with it. */
-function statsMatcher(predicate: Predicate): (add: Add) => boolean {
-  const columns = columnsOf(predicate).filter((column) => !column.isPartition);
-  if (columns.length === 0) return () => true;
-  const read = statsReader(columns);
+function statsMatcher(
+  predicate: Predicate,
+): ((stats: string | undefined, values: PartitionValues) => boolean) | undefined {
+  const mentions = columnsOf(predicate).filter((column) => !column.isPartition);
+  if (mentions.length === 0) return undefined;
+  const places = placesOf(mentions);
+  const columns = distinctOf(mentions, places);
+  const read = quickStatsReader(columns);
   const cases = casesOf(columns);
-  const places = placesOf(columns);
-  return (add) => {
-    const stats = read(add.stats);
-    if (stats === undefined) return true;
-    const known: Facts[] = [];
-    const factsOf = (column: PruneColumn) => {
-      if (column.isPartition) return partitionFacts(column, add.partitionValues);
-      const place = places.get(column)!;
-      known[place] ??= statsFacts(stats, column);
-      return known[place];
-    };
-    return cases.some(
-      (assumed) => (outcomesOf(predicate, (column) => assumed(column) ?? factsOf(column)) & TRUE) !== 0,
-    );
+  return (stats, values) => {
+    const found = read(stats);
+    if (found === undefined) return true;
+    const facts = columns.map((column, place) => statsFacts(found[place]!, column));
+    return cases.some((assumed) => {
+      const factsOf = (column: PruneColumn) => {
+        if (column.isPartition) return partitionFacts(column, values);
+        const place = places.get(column)!;
+        return assumed[place] ?? facts[place]!;
+      };
+      return (outcomesOf(predicate, factsOf) & TRUE) !== 0;
+    });
   };
 }
 
 /**
- * The rows of a file may have NaN where statistics tell of numbers, so floats are looked at both ways: row by row a column is one or the
- * other. With many of them that would be too many ways, and nothing is known of them.
+ * What is assumed of each column beside its statistics. The rows of a file may have NaN where statistics tell of numbers, so floats are
+ * looked at both ways: row by row a column is one or the other. With many of them that would be too many ways, and nothing is known of them.
  */
-function casesOf(columns: readonly PruneColumn[]): ((column: PruneColumn) => Facts | undefined)[] {
-  const floats = columns.filter(({ type }) => type === "float" || type === "double");
-  const places = placesOf(floats);
-  const count = new Set(places.values()).size;
-  if (count > MAX_FLOATS) return [(column) => (places.has(column) ? NOTHING_KNOWN : undefined)];
-  return Array.from({ length: 2 ** count }, (_, chosen) => (column: PruneColumn) => {
-    const place = places.get(column);
-    return place !== undefined && (chosen & (1 << place)) !== 0 ? ONLY_NAN : undefined;
+function casesOf(columns: readonly PruneColumn[]): (Facts | undefined)[][] {
+  const isFloat = columns.map(({ type }) => type === "float" || type === "double");
+  const count = isFloat.filter(Boolean).length;
+  if (count > MAX_FLOATS) return [isFloat.map((is) => (is ? NOTHING_KNOWN : undefined))];
+  return Array.from({ length: 2 ** count }, (_, chosen) => {
+    let bit = 1;
+    return isFloat.map((is) => {
+      if (!is) return undefined;
+      const isChosen = (chosen & bit) !== 0;
+      bit *= 2;
+      return isChosen ? ONLY_NAN : undefined;
+    });
   });
 }
 
 /** Numbers from 0, one for each column, whatever number of times it is mentioned. */
-function placesOf(columns: readonly PruneColumn[]): Map<PruneColumn, number> {
-  const names = columns.map(({ path }) => JSON.stringify(path));
+function placesOf(mentions: readonly PruneColumn[]): Map<PruneColumn, number> {
+  const names = mentions.map(({ path }) => JSON.stringify(path));
   const distinct = [...new Set(names)];
-  return new Map(columns.map((column, index) => [column, distinct.indexOf(names[index]!)]));
+  return new Map(mentions.map((column, index) => [column, distinct.indexOf(names[index]!)]));
+}
+
+function distinctOf(
+  mentions: readonly PruneColumn[],
+  places: ReadonlyMap<PruneColumn, number>,
+): PruneColumn[] {
+  const columns: PruneColumn[] = [];
+  for (const column of mentions) columns[places.get(column)!] = column;
+  return columns;
 }
 
 /** One value, the same for all rows. A text that is no value of the type is for the scan to complain about. */

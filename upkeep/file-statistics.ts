@@ -76,7 +76,7 @@ export function compareStatistics(
     if (said !== undefined && said !== nulls)
       differing(`column ${name} has ${nulls} nulls, the log says ${said}`);
     if (!column) continue;
-    const facts = statsFacts(stats, column);
+    const facts = statsFacts(stats[plain.indexOf(column)]!, column);
     const [low, high] = [foundValue(column.type, found[min]), foundValue(column.type, found[max])];
     if (
       low !== undefined &&
