@@ -19,12 +19,15 @@ export async function checkRowExpression(
 ): Promise<void> {
   const { sql, schema, as } = expression;
   const columns = schema.fields.map((field) => field.name);
-  const query =
-    as === "condition"
-      ? `SELECT 1 FROM ${CURRENT} WHERE (${sql}\n)`
-      : `SELECT (${sql}\n) AS value FROM ${CURRENT}`;
+  const queryOver = (rows: string) =>
+    as === "condition" ? `SELECT 1 FROM ${rows} WHERE (${sql}\n)` : `SELECT (${sql}\n) AS value FROM ${rows}`;
   try {
-    const { isUnnesting } = await requireRowLocal(engine, query, { table: CURRENT, columns }, signal);
+    const { isUnnesting } = await requireRowLocal(
+      engine,
+      queryOver(CURRENT),
+      { table: CURRENT, columns },
+      signal,
+    );
     if (isUnnesting) throw new NotRowLocal("unnest makes several rows of one");
   } catch (error) {
     if (!(error instanceof NotRowLocal)) throw error;
@@ -34,7 +37,9 @@ export async function checkRowExpression(
     });
   }
   try {
-    await engine.run(query, { signal });
+    // Without the columns that the view has beside those of the table.
+    const rows = `(SELECT ${columns.map(quoteName).join(", ")} FROM ${CURRENT}) AS ${CURRENT}`;
+    await engine.run(queryOver(rows), { signal });
   } catch (error) {
     signal.throwIfAborted();
     throw new LabError("SQL_ERROR", `the ${as} ${quoteName(sql)} is wrong: ${(error as Error).message}`, {

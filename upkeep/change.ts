@@ -4,6 +4,7 @@ import { LabError } from "../core/errors.ts";
 import { checkRequest } from "../delta/commit-actions.ts";
 import { checkWritable, isActive } from "../delta/protocol.ts";
 import type { CommitRequest, Snapshot, Table } from "../delta/table.ts";
+import { explainExpression } from "./engine-failure.ts";
 import { openWorkbench, type Workbench, type WorkbenchOptions } from "./workbench.ts";
 
 /** Rows and files that a change touched. `copied` rows stand in a rewritten file as they were. */
@@ -50,7 +51,9 @@ export async function commitChange(
       const readSnapshot = await table.latest(signal);
       checkChangeable(readSnapshot);
       const decided = await bench.attempt(async () => {
-        const change = await decide(bench, readSnapshot);
+        const change = await decide(bench, readSnapshot).catch((error) => {
+          throw explainExpression(error);
+        });
         if (change === null) return null;
         const request = { ...change.request, readSnapshot, operationMetrics: metricsOf(change) };
         // The commit asks the same, but after a failed commit nobody knows whether its files may go.

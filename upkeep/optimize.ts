@@ -58,6 +58,8 @@ type Joined = { bin: Bin; adds: Add[] };
  */
 export async function optimize(table: Table, options: OptimizeOptions): Promise<OptimizeResult> {
   const { signal, zorder, rule = "full" } = options;
+  if (options.targetBytes !== undefined && options.targetBytes < 1)
+    throw new LabError("USAGE", "files of no size cannot be made", { hint: "give a larger --target-size" });
   const snapshot = await table.latest(signal);
   checkWritable(snapshot.protocol);
   checkRowsMayMove(snapshot);
@@ -125,7 +127,7 @@ function unsorted(snapshot: Snapshot, tag: string): Bin[] {
 async function joinBin(bench: Workbench, snapshot: Snapshot, bin: Bin, signal: AbortSignal): Promise<Add[]> {
   await bench.view(CURRENT, snapshot, bin, signal);
   const adds = await bench.write(snapshot, CURRENT, { dataChange: false, signal });
-  requireSameRows(bin, adds);
+  await requireSameRows(bench, bin, adds, signal);
   return adds;
 }
 
@@ -151,21 +153,31 @@ async function sortBin(
     adds.push(...written.map((add) => ({ ...add, tags: { [ZORDER_TAG]: curve.tag } })));
   }
   await bench.engine.run("DROP TABLE sorted", { signal });
-  requireSameRows(bin, adds);
+  await requireSameRows(bench, bin, adds, signal);
   return adds;
 }
 
-/** The last look before old files go: INTERNAL where rows came or went. Files whose statistics do not count rows cannot be compared. */
-function requireSameRows(old: readonly Add[], adds: readonly Add[]): void {
+/**
+ * The last look before old files go, which stand in view `current`: INTERNAL where rows came or went. Statistics say how many there were; where they
+ * disagree or say nothing, the files themselves do.
+ */
+async function requireSameRows(
+  bench: Workbench,
+  old: readonly Add[],
+  adds: readonly Add[],
+  signal: AbortSignal,
+): Promise<void> {
   const sum = (files: readonly Add[]) =>
     files.reduce<bigint | undefined>((total, add) => {
       const rows = rowsOf(add);
       return total === undefined || rows === undefined ? undefined : total + rows;
     }, 0n);
-  const [before, after] = [sum(old), sum(adds)];
-  if (before === undefined || before === after) return;
-  throw new LabError("INTERNAL", `${before} rows by statistics became ${after} in ${adds.length} files`, {
-    hint: "nothing was committed; `lab verify` tells whether the statistics are wrong",
+  const after = sum(adds);
+  if (sum(old) === after) return;
+  const before = await bench.storedRows(CURRENT, signal);
+  if (before === after) return;
+  throw new LabError("INTERNAL", `${before} rows became ${after} in ${adds.length} files`, {
+    hint: "nothing was committed",
     details: { files: old.map(({ path }) => path) },
   });
 }

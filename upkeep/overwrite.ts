@@ -100,7 +100,12 @@ async function loadNewRows(
   const query = `(${select}\n)`;
   try {
     const found = await engine.rows(`DESCRIBE ${query}`, { signal });
-    const given = new Map(found.map(({ column_name: name }) => [String(name).toLowerCase(), String(name)]));
+    const given = new Map<string, string>();
+    for (const { column_name: name } of found) {
+      const twin = given.get(String(name).toLowerCase());
+      if (twin !== undefined) throw ambiguous(twin);
+      given.set(String(name).toLowerCase(), String(name));
+    }
     const values = fields.map((field) => {
       const name = given.get(field.name.toLowerCase());
       given.delete(field.name.toLowerCase());
@@ -120,6 +125,13 @@ async function loadNewRows(
       cause: error,
     });
   }
+}
+
+function ambiguous(name: string): LabError {
+  return new LabError("SCHEMA_MISMATCH", `the new rows have column ${name} twice`, {
+    hint: "select one of the two, or name the other one otherwise",
+    details: { column: name },
+  });
 }
 
 function unknownColumns(names: readonly string[], { schema }: Snapshot): LabError {

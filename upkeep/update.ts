@@ -75,6 +75,10 @@ async function checkValues(
   const values = new Map<string, string>();
   for (const [name, sql] of Object.entries(set)) {
     const field = fieldNamed(snapshot, name);
+    if (values.has(field.name))
+      throw new LabError("USAGE", `column ${field.name} is set twice`, {
+        hint: "say one value for each column",
+      });
     await checkRowExpression(bench.engine, { sql, schema, as: "value" }, signal);
     values.set(field.name, `CAST((${sql}\n) AS ${sqlType(field.type)})`);
   }

@@ -12,10 +12,11 @@ import { compileConstraints } from "../engine/constraints.ts";
 import { locateFiles } from "../engine/data-files.ts";
 import type { EncodedFile } from "../engine/encoder.ts";
 import { type FileCache, openFileCache } from "../engine/file-cache.ts";
-import { type Engine, openEngine } from "../engine/instance.ts";
+import { type Engine, openEngine, textList } from "../engine/instance.ts";
 import { requireOwnNames, writeRowFiles } from "../engine/row-files.ts";
-import { createRelation, type DataFiles } from "../engine/scan.ts";
+import { createRelation, type DataFiles, literalPath } from "../engine/scan.ts";
 import { requireFulfilled } from "../engine/violations.ts";
+import { explainFailure } from "./engine-failure.ts";
 
 export type WorkbenchOptions = {
   /** A folder for staged, spilled and fetched files: one of its own is made in it and removed at the end. */
@@ -41,7 +42,9 @@ export type Workbench = {
   write(snapshot: Snapshot, rows: string, options: RowsToWrite): Promise<Add[]>;
   /** The same for rows of the change data feed: the table's columns and `_change_type`. */
   writeChanges(snapshot: Snapshot, rows: string, signal: AbortSignal): Promise<Cdc[]>;
-  /** Runs `work`; where it fails, the files stored since the last `settle` are removed: no version names them. */
+  /** Rows in the files of a view as their footers count them, without those that deletion vectors take out. */
+  storedRows(name: string, signal: AbortSignal): Promise<bigint>;
+  /** Runs `work`; where it fails, the files stored since the last `settle` are removed: no version names them. The error says what it can. */
   attempt<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
   /** Removes stored files that no version names, best effort: those of `adds`, or all since the last `settle`. */
   discard(signal: AbortSignal, adds?: readonly Add[]): Promise<void>;
@@ -168,8 +171,19 @@ export async function openWorkbench(table: Table, options: WorkbenchOptions): Pr
       } catch (error) {
         // Half of a change must not stay because somebody does not want to wait for the other half.
         await discard(signal.aborted ? new AbortController().signal : signal);
-        throw error;
+        throw signal.aborted
+          ? error
+          : await explainFailure(error, { root: store.root, scanned: scanned.values() });
       }
+    },
+    async storedRows(name, signal) {
+      const { files } = scanned.get(name)!;
+      const paths = textList(files.map(({ file }) => literalPath(file)));
+      const [row] = await engine.rows(
+        `SELECT CAST(sum(num_rows) AS BIGINT) AS rows FROM parquet_file_metadata(${paths})`,
+        { signal },
+      );
+      return files.reduce((sum, { deleted }) => sum - BigInt(deleted?.length ?? 0), row!.rows as bigint);
     },
     discard,
     settle: () => stored.clear(),
