@@ -76,7 +76,8 @@ export function stringColumn(): StringColumn {
       if (value === undefined) note(ABSENT, 0);
       else if (typeof value === "string") {
         const size = Buffer.byteLength(value);
-        if (size > 0) room(size).write(value, used);
+        // Plain ASCII, as nearly all of it is, needs no encoding.
+        if (size > 0) room(size).write(value, used, size === value.length ? "latin1" : "utf8");
         noteLast(size);
       } else if ("block" in value) note(PACKED, numberOf(value.block) * CHUNK_SPAN + value.number);
       else {

@@ -50,7 +50,7 @@ export function leafReader(
         continue;
       }
       const staysPacked = packed !== undefined && page.encoding === PLAIN;
-      const body = staysPacked ? levelsOf(page) : unpacked(page, scratch);
+      const body = staysPacked ? levelsOf(page) : unpacked(page, scratch).subarray(0, page.size);
       const start = readLevels(page, body);
       take = staysPacked
         ? counted(packedTexts(page, start, countPresent(), packed))
@@ -71,7 +71,7 @@ export function leafReader(
       const textAt = packedTexts(page, 0, values, packed);
       return (place) => (place < values ? textAt(place) : undefined);
     }
-    const valueAt = plainValues(node.type!, unpacked(page), 0);
+    const valueAt = plainValues(node.type!, unpacked(page).subarray(0, page.size), 0);
     if (node.type === INT32 || node.type === INT64)
       return (place) => (place < values ? valueAt(place) : undefined);
     const all = Array.from({ length: values }, (_, n) => valueAt(n));
@@ -81,8 +81,10 @@ export function leafReader(
   /** As much of the body as has its levels. */
   const levelsOf = (page: Page): Buffer => {
     if (page.levels || node.definition === 0) return scratch!;
+    if (page.size < 4) throw new RangeError("a page is shorter than its levels");
     const size = unpacked(page, scratch, 4).readUInt32LE(0);
-    return unpacked(page, scratch, 4 + size);
+    const enough = Math.min(4 + size, page.size);
+    return unpacked(page, scratch, enough).subarray(0, enough);
   };
 
   const countPresent = (): number => {
@@ -199,14 +201,14 @@ function plainValues(type: number, body: Buffer, start: number): (place: number)
         const length = view.getUint32(at, true);
         const from = at + 4;
         at = from + length;
-        checkText(body, from, at);
+        checkText(body, from, at, body.length);
         return { bytes: body, start: from, length };
       };
   }
 }
 
-function checkText(body: Buffer, from: number, to: number): void {
-  if (to > body.length) throw new RangeError("a text goes on beyond its page");
+function checkText(body: Buffer, from: number, to: number, end: number): void {
+  if (to > end) throw new RangeError("a text goes on beyond its page");
   // Other bytes would become replacement characters.
   if (!isUtf8(body.subarray(from, to))) throw new TypeError("a text is not UTF-8");
 }
@@ -223,7 +225,7 @@ function packedTexts(page: Page, start: number, count: number, packed: Packed): 
           lengths[n] = bytes.readUInt32LE(at);
           starts[n] = at + 4;
           at = starts[n]! + lengths[n]!;
-          checkText(bytes, starts[n]!, at);
+          checkText(bytes, starts[n]!, at, page.size);
         }
         return { bytes, starts, lengths };
       } catch (cause) {
