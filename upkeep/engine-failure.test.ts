@@ -70,6 +70,19 @@ test("a data file that is damaged inside is named as damage, not as a fault of t
   await assert.rejects(optimize(one.table, { ...one, signal }), damaged);
 });
 
+test("memory that is too small is said with the way out, and nothing stays of the change", async (t) => {
+  const one = await testTable(t, COLUMNS);
+  for (let i = 0; i < 2; i++)
+    await one.append("SELECT range AS id, repeat(md5(range::VARCHAR), 50000) AS p FROM range(4)");
+  const before = await readdir(one.tablePath, { recursive: true });
+  const options = { ...one, memoryLimitBytes: 4 * 1024 * 1024, signal };
+  await assert.rejects(
+    updateRows(one.table, { ...options, set: { id: "1" } }),
+    (error) => isLabError(error, "QUERY_LIMIT") && error.hint?.includes("--memory") === true,
+  );
+  assert.deepEqual(await readdir(one.tablePath, { recursive: true }), before);
+});
+
 test("files whose statistics count rows wrongly are joined by the rows that are in them", async (t) => {
   const one = await testTable(t, COLUMNS);
   for (let i = 0; i < 2; i++) await one.append(ROWS);

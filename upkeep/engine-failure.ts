@@ -20,8 +20,9 @@ export async function explainFailure(
       cause: error,
     });
   if (/^Out of Memory Error/.test(message))
-    return new LabError("QUERY_LIMIT", `the rows do not fit into memory: ${message}`, {
-      hint: "give a larger --memory",
+    // What follows are settings of the engine that nobody has at hand here.
+    return new LabError("QUERY_LIMIT", `memory is too small: ${message.split("\n")[0]}`, {
+      hint: "give a larger --memory, or fewer --threads",
       cause: error,
     });
   if (/^(IO|Invalid) Error/.test(message))
