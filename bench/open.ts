@@ -57,7 +57,7 @@ export async function benchOpen(options: OpenBenchOptions): Promise<OpenBenchRes
   try {
     const program = join(folder, "program");
     await mkdir(program);
-    const child = await compiledProgram("open-child", program, signal);
+    const child = await compiledProgram("bench/open-child", program, signal);
     const ours = (table: string, step: OpenStep) => once(process.execPath, [child, table, step], {}, signal);
     const peer = (table: string, step: OpenStep) =>
       once("python3", [PEER, table, step], { PYTHONPATH: packages }, signal);

@@ -1,15 +1,17 @@
 /** How fast a query finds the few files it needs among many, beside DuckDB's own delta extension. */
 
 import { execFile, spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { LabError } from "../core/errors.ts";
+import { openCatalog } from "../query/catalog.ts";
 import { openQuery } from "../query/query.ts";
-import type { FilesRead } from "../query/run.ts";
+import { answer, type FilesRead } from "../query/run.ts";
+import { compiledProgram } from "./compiled.ts";
 import { pythonPackages } from "./python.ts";
 import { dayOf, makeQueryTable, ROWS_PER_FILE } from "./query-table.ts";
 import { type Spread, spread } from "./spread.ts";
@@ -29,10 +31,11 @@ export type QueryBenchResult = {
     /** What the filter is on. */
     filter: "partition" | "statistics";
     /**
-     * `cold`: a process of its own, from start to end. `fresh`: in a running one, with the table opened anew. `warm`: where ours has read the
-     * table's log before, and looks for new commits. The peer reads the log at every query.
+     * `cold`: a process of its own, from start to end, ours from its sources as in a clone; `compiled`: the same with the program as an image
+     * has it. `fresh`: in a running process whose engine runs, with the table opened anew; `warm`: where ours has read the table's log
+     * before, and looks for new commits. The peer's engine runs too, and it reads the log at every query.
      */
-    process: "cold" | "fresh" | "warm";
+    process: "cold" | "compiled" | "fresh" | "warm";
     oursMs: Spread;
     peerMs: Spread;
     /** Ours by the peer's, round by round. */
@@ -64,9 +67,19 @@ export async function benchQuery(options: QueryBenchOptions): Promise<QueryBench
       { filter: "statistics", where: `id BETWEEN ${first} AND ${first + ROWS_PER_FILE - 1}` },
     ] as const;
     const result: QueryBenchResult = { files, rows: files * ROWS_PER_FILE, rounds, cases: [] };
-    for (const process of ["cold", "fresh", "warm"] as const) {
-      const ours = { cold: oursCold, fresh: oursFresh, warm: oursWarm }[process](folder, signal);
-      const peer = (process === "cold" ? peerCold : peerWarm)(table, packages, signal);
+    const program = join(folder, "program");
+    await mkdir(program);
+    const compiled = await compiledProgram("cli/main", program, signal);
+    const runners = {
+      cold: () => oursCold(LAB, folder, signal),
+      compiled: () => oursCold(compiled, folder, signal),
+      fresh: () => oursRunning(folder, true, signal),
+      warm: () => oursRunning(folder, false, signal),
+    };
+    const peers = { table, packages, python: await interpreter(signal), signal };
+    for (const process of ["cold", "compiled", "fresh", "warm"] as const) {
+      const ours = runners[process]();
+      const peer = (process === "fresh" || process === "warm" ? peerRunning : peerCold)(peers);
       try {
         for (const { filter, where } of filters) {
           say(`${filter}, ${process}: ${rounds} rounds`);
@@ -105,33 +118,29 @@ async function alternate(ours: Runner, peer: Runner, where: string, rounds: numb
   };
 }
 
-function oursWarm(store: string, signal: AbortSignal): Runner {
+/** With `isFresh`, the table is opened anew for each query, as if nobody had asked it before. */
+function oursRunning(store: string, isFresh: boolean, signal: AbortSignal): Runner {
   const query = openQuery({ store });
   return {
     async ask(where) {
       const startedMs = performance.now();
-      const { rows, files } = await query.query(`${SELECT} t WHERE ${where}`, { signal });
+      const catalog = isFresh ? openCatalog({ root: store }) : query.catalog;
+      const limits = { maxRows: 10, maxBytes: MAX_OUTPUT, signal };
+      const { rows, files } = await answer(
+        { ...query.context, catalog },
+        `${SELECT} t WHERE ${where}`,
+        limits,
+      );
+      if (isFresh) await catalog.close();
       return { rows: JSON.stringify(rows), ms: performance.now() - startedMs, files };
     },
     close: () => query.close(),
   };
 }
 
-function oursFresh(store: string, signal: AbortSignal): Runner {
-  return {
-    async ask(where) {
-      const startedMs = performance.now();
-      const query = oursWarm(store, signal);
-      const { rows, files } = await query.ask(where);
-      await query.close();
-      return { rows, ms: performance.now() - startedMs, ...(files ? { files } : {}) };
-    },
-    close: async () => {},
-  };
-}
+const LAB = fileURLToPath(new URL("../bin/lab.js", import.meta.url));
 
-function oursCold(store: string, signal: AbortSignal): Runner {
-  const lab = fileURLToPath(new URL("../bin/lab.js", import.meta.url));
+function oursCold(lab: string, store: string, signal: AbortSignal): Runner {
   return {
     async ask(where) {
       const args = [lab, "query", `${SELECT} t WHERE ${where}`, "--store", store, "--format", "csv"];
@@ -153,11 +162,19 @@ function oursCold(store: string, signal: AbortSignal): Runner {
 
 const PEER = fileURLToPath(new URL("./duckdb_delta.py", import.meta.url));
 
-function peerCold(table: string, packages: string, signal: AbortSignal): Runner {
+type Peers = { table: string; packages: string; python: string; signal: AbortSignal };
+
+/** Python itself: what a `python3` of a version manager does first would count against the peer. */
+async function interpreter(signal: AbortSignal): Promise<string> {
+  const print = "import sys; print(sys.executable)";
+  return (await promisify(execFile)("python3", ["-c", print], { signal })).stdout.trim();
+}
+
+function peerCold(peers: Peers): Runner {
   return {
     async ask(where) {
       const startedMs = performance.now();
-      const peer = peerWarm(table, packages, signal);
+      const peer = peerRunning(peers);
       const { rows } = await peer.ask(where);
       await peer.close();
       return { rows, ms: performance.now() - startedMs };
@@ -166,9 +183,9 @@ function peerCold(table: string, packages: string, signal: AbortSignal): Runner 
   };
 }
 
-function peerWarm(table: string, packages: string, signal: AbortSignal): Runner {
+function peerRunning({ table, packages, python, signal }: Peers): Runner {
   const env = { ...process.env, PYTHONPATH: packages };
-  const child = spawn("python3", [PEER], { env, stdio: ["pipe", "pipe", "pipe"], signal });
+  const child = spawn(python, [PEER], { env, stdio: ["pipe", "pipe", "pipe"], signal });
   let err = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     err = (err + text).slice(-MAX_OUTPUT);

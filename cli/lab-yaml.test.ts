@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { isLabError } from "../core/errors.ts";
-import { labJsonSchema, labText, parseLabYaml, readLabYaml } from "./lab-yaml.ts";
+import { labJsonSchema, labText, parseLabYaml } from "./lab-yaml.ts";
+import { readLabYaml } from "./read-lab-yaml.ts";
 
 const WHOLE = `
 store: s3://lab/tables

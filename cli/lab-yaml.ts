@@ -1,6 +1,5 @@
 /** `lab.yaml`: one zod schema, errors that point at the line, and the JSON Schema for editors. */
 
-import { readFile } from "node:fs/promises";
 import { type Document, isMap, isPair, isScalar, LineCounter, type Node, parseDocument } from "yaml";
 import { z } from "zod";
 import { LabError } from "../core/errors.ts";
@@ -79,22 +78,7 @@ export function labJsonSchema(): unknown {
   return { title: "lab.yaml", ...z.toJSONSchema(Schema, { io: "input" }) };
 }
 
-/** Reads a `lab.yaml`; null where there is none. CONFIG_INVALID names file, line, key, value and what is allowed. */
-export async function readLabYaml(file: string): Promise<LabYaml | null> {
-  let text: string;
-  try {
-    text = await readFile(file, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw new LabError("CONFIG_INVALID", `${file} cannot be read: ${(error as Error).message}`, {
-      hint: "make it readable, or start elsewhere",
-      cause: error,
-    });
-  }
-  return parseLabYaml(text, file);
-}
-
-/** As `readLabYaml`, of a text. */
+/** A text of a `lab.yaml`. CONFIG_INVALID names file, line, key, value and what is allowed. */
 export function parseLabYaml(text: string, file: string): LabYaml {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });

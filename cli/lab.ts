@@ -11,8 +11,8 @@ import { parseArguments, settingsOf, unknownCommand } from "./arguments.ts";
 import { COMMON, type Command, type Context } from "./command.ts";
 import { COMMANDS, loadAll } from "./commands.ts";
 import { commandHelp, overview } from "./help.ts";
-import { labText, readLabYaml } from "./lab-yaml.ts";
 import { printError } from "./print-error.ts";
+import { readLabYaml } from "./read-lab-yaml.ts";
 import { useRunningS3 } from "./running-s3.ts";
 import { createScreen } from "./screen.ts";
 
@@ -65,7 +65,8 @@ async function runCommand(
   const { env, stdin, screen } = process;
   const common = readSettings(COMMON, { flags: parsed.flags, env });
   const lab = await readLabYaml(common.config);
-  const values = readSettings(settingsOf(command), { flags: parsed.flags, env, file: labText(lab) });
+  const file = lab === null ? {} : { file: (await import("./lab-yaml.ts")).labText(lab) };
+  const values = readSettings(settingsOf(command), { flags: parsed.flags, env, ...file });
   const { data } = readSettings({ data: SETTINGS.data }, { flags: parsed.flags, env });
   await useRunningS3([values.store, values.table, values.tables, parsed.args], data, env);
   const log = createLog(command.name, { level: common.verbose ? "debug" : "info" });

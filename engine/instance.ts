@@ -40,8 +40,8 @@ export type Engine = {
 /** One DuckDB that several may use at a time, each through an engine of its own. */
 export type Instance = {
   /**
-   * An engine whose temporary views and tables, variables and settings nobody else sees, and which go with it. Memory and threads are
-   * shared by all. Fails where an error of the past has left the instance unusable.
+   * An engine whose temporary views and tables, variables and settings nobody else sees, and which go with it, tables once its results
+   * are let go. Memory and threads are shared by all. Fails where an error of the past has left the instance unusable.
    */
   session(): Promise<Engine>;
   /** Engines that are still open stay so, and the memory is freed with the last of them. */

@@ -2,13 +2,8 @@
 
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import {
-  type Engine,
-  type EngineSettings,
-  type Instance,
-  openEngine,
-  openInstance,
-} from "../engine/instance.ts";
+import { type Engine, type EngineSettings, openEngine, openInstance } from "../engine/instance.ts";
+import { keepInstance } from "../engine/kept-instance.ts";
 
 export type QueryLimits = Pick<EngineSettings, "memoryLimitBytes" | "threads" | "tempDir">;
 
@@ -30,13 +25,10 @@ export type Engines = {
 
 /** Opens none yet. */
 export function openEngines(limits: QueryLimits): Engines {
-  const parsing = keepInstance(() => ({
-    ...settingsOf(limits),
-    threads: 1,
-    tempDir: null,
-    allowedPaths: [],
-  }));
-  const reading = keepInstance(() => settingsOf(limits));
+  const parsing = keepInstance(() =>
+    openInstance({ ...settingsOf(limits), threads: 1, tempDir: null, allowedPaths: [] }),
+  );
+  const reading = keepInstance(() => openInstance({ ...settingsOf(limits), keepsFiles: false }));
   return {
     async open(use) {
       if (use.kind === "parse") return parsing.session();
@@ -55,40 +47,4 @@ export function openEngines(limits: QueryLimits): Engines {
 function settingsOf(limits: QueryLimits): EngineSettings {
   const tempDir = limits.tempDir === null ? null : join(limits.tempDir, `lab-query-${randomUUID()}`);
   return { ...limits, tempDir, preserveOrder: true, errorsAsJson: true };
-}
-
-/** An instance that is opened when it is first wanted, and anew where an error has left it unusable. */
-function keepInstance(settings: () => EngineSettings) {
-  let kept: Promise<Instance> | undefined;
-  const drop = (instance: Promise<Instance>) => {
-    if (kept !== instance) return;
-    kept = undefined;
-    instance.then(
-      ({ close }) => close(),
-      () => {},
-    );
-  };
-  return {
-    async session(): Promise<Engine> {
-      const known = kept;
-      if (known !== undefined) {
-        try {
-          return await (await known).session();
-        } catch {
-          drop(known);
-        }
-      }
-      kept ??= openInstance({ ...settings(), keepsFiles: false });
-      const fresh = kept;
-      try {
-        return await (await fresh).session();
-      } catch (error) {
-        drop(fresh);
-        throw error;
-      }
-    },
-    close() {
-      if (kept !== undefined) drop(kept);
-    },
-  };
 }

@@ -258,6 +258,22 @@ test("a table that appears later is found, and new commits are seen", async () =
   assert.deepEqual(await query.catalog.names(signal), ["customers", "far", "later", "orders"]);
 });
 
+test("queries at the same time each read the version that they ask for", async () => {
+  const versions = Array.from({ length: 12 }, (_, index) => 1 + (index % 3));
+  const asked = versions.map((version) => rows("SELECT count(*) FROM orders", { version }));
+  assert.deepEqual(
+    await Promise.all(asked),
+    versions.map((version) => [[String(version)]]),
+  );
+});
+
+test("a statement that sets the engine up differently does so for itself alone", async () => {
+  const isLogging = "SELECT current_setting('enable_logging')::BOOLEAN::VARCHAR";
+  assert.deepEqual(await rows(isLogging), [["false"]]);
+  await rows("SELECT count(*) FROM enable_logging()");
+  assert.deepEqual(await rows(isLogging), [["false"]]);
+});
+
 test("a query larger than its memory spills, and leaves nothing behind", async () => {
   const spill = await mkdtemp(join(tmpdir(), "spill-"));
   const small = openQuery({

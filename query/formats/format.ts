@@ -1,7 +1,6 @@
 /** Results as text or bytes, row by row as they come: nothing but the `table` form holds more than a chunk. */
 
 import type { Column, Value } from "../../engine/result.ts";
-import { writeArrow } from "./arrow.ts";
 import { writeCsv } from "./csv.ts";
 import { writeJson, writeNdjson } from "./json.ts";
 import { writeMarkdown } from "./markdown.ts";
@@ -32,6 +31,7 @@ export async function writeResult(rows: Rows, format: Format, output: Output, st
     case "markdown":
       return writeMarkdown(rows, output);
     case "arrow":
-      return writeArrow(rows, output);
+      // Loaded here because Arrow takes a while to load.
+      return (await import("./arrow.ts")).writeArrow(rows, output);
   }
 }
