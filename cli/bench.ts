@@ -91,13 +91,13 @@ export const bench = defineCommand({
   },
   stops: "gracefully",
   seeAlso: ["ingest"],
-  async run({ screen, log, signal, common }, values, [what]) {
+  async run({ screen, openLog, signal, common }, values, [what]) {
     const say = screen.note;
     const print = <T>(result: T, table: (result: T) => string) =>
       screen.out(common.json ? `${toJson(result, 2)}\n` : table(result));
     if (what === "ingest") {
       const { benchIngest } = await import("../bench/ingest.ts");
-      print(await benchIngest({ ...values, log, say, signal }), ingestTable);
+      print(await benchIngest({ ...values, log: await openLog(), say, signal }), ingestTable);
     } else if (what === "commit") {
       const { benchCommit } = await import("../bench/commit.ts");
       print(await benchCommit({ ...values, commits: values.commits ?? 100, say, signal }), commitTable);

@@ -22,7 +22,8 @@ export type Context = {
    */
   signal: AbortSignal;
   screen: Screen;
-  log: Log;
+  /** Opens the log of the process, on stderr. */
+  openLog(): Promise<Log>;
   /** What every command takes. */
   common: Values<typeof COMMON>;
   /** The lab.yaml of the working directory, if there is one. */

@@ -65,7 +65,8 @@ export const dashboard = defineCommand({
   },
   stops: "gracefully",
   seeAlso: ["up", "status"],
-  async run({ signal, log, lab, env, screen }, values) {
+  async run({ signal, openLog, lab, env, screen }, values) {
+    const log = await openLog();
     const brokers = await findBrokers(values.kafka, values.data);
     const { createDashboard } = await import("../dashboard/server.ts");
     const { openTableReader } = await import("../query/reader.ts");

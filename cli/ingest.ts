@@ -66,7 +66,8 @@ export const ingest = defineCommand({
   stops: "gracefully",
   seeAlso: ["produce", "history", "up"],
   async run(context, values) {
-    const { signal, log, env, screen } = context;
+    const { signal, env, screen } = context;
+    const log = await context.openLog();
     const streams = streamOptions(values, context.lab);
     const brokers = await findBrokers(values.kafka, values.data);
     // Loaded here: the client, DuckDB and the S3 SDK are heavy, and what is above can fail without them.

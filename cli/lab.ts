@@ -4,7 +4,6 @@ import { readFile } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import { asLabError, LabError } from "../core/errors.ts";
 import { StopRequested, watchLifecycle } from "../core/lifecycle.ts";
-import { createLog } from "../core/log.ts";
 import { readSettings, SETTINGS } from "../core/settings.ts";
 import { writeRunFile } from "../services/run-file.ts";
 import { parseArguments, settingsOf, unknownCommand } from "./arguments.ts";
@@ -69,11 +68,15 @@ async function runCommand(
   const values = readSettings(settingsOf(command), { flags: parsed.flags, env, ...file });
   const { data } = readSettings({ data: SETTINGS.data }, { flags: parsed.flags, env });
   await useRunningS3([values.store, values.table, values.tables, parsed.args], data, env);
-  const log = createLog(command.name, { level: common.verbose ? "debug" : "info" });
+  // Loaded there because most commands log nothing, and the logger takes a while to load.
+  const openLog = async () => {
+    const { createLog } = await import("../core/log.ts");
+    return createLog(command.name, { level: common.verbose ? "debug" : "info" });
+  };
   const lifecycle = command.stops === "gracefully" ? watchLifecycle() : null;
   const signal = lifecycle?.signal ?? new AbortController().signal;
   try {
-    const context: Context = { signal, screen, log, common, lab, env, stdin };
+    const context: Context = { signal, screen, openLog, common, lab, env, stdin };
     return (await command.run(context, values, parsed.args)) ?? 0;
   } finally {
     lifecycle?.close();

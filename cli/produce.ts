@@ -81,7 +81,8 @@ export const produce = defineCommand({
   stops: "gracefully",
   seeAlso: ["ingest", "up"],
   async run(context, values) {
-    const { signal, log, env, screen, common } = context;
+    const { signal, env, screen, common } = context;
+    const log = await context.openLog();
     const { topic } = values;
     if (topic === undefined) {
       throw new LabError("USAGE", "no topic to produce to", {
