@@ -39,7 +39,7 @@ export const deleteCommand = defineCommand({
   args: [TABLE],
   examples: ["lab delete orders --where \"customer = 'c-17'\"", "lab delete orders --all"],
   settings: { where: WHERE, all: ALL, ...WORK },
-  stops: "gracefully",
+  stops: "tidily",
   seeAlso: ["update", "restore", "history"],
   run: (context, values, [name = ""]) => {
     const where = chosenRows(values);
@@ -72,7 +72,7 @@ export const update = defineCommand({
     all: ALL,
     ...WORK,
   },
-  stops: "gracefully",
+  stops: "tidily",
   seeAlso: ["delete", "overwrite", "history"],
   run: (context, values, [name = ""]) => {
     const where = chosenRows(values);
@@ -113,7 +113,7 @@ export const overwrite = defineCommand({
     all: ALL,
     ...WORK,
   },
-  stops: "gracefully",
+  stops: "tidily",
   seeAlso: ["delete", "update", "restore"],
   run: (context, values, [name = ""]) => {
     const { select, where, partitions, all } = values;

@@ -17,8 +17,8 @@ export const COMMON = {
 
 export type Context = {
   /**
-   * Aborts at the first SIGINT or SIGTERM for a command that `stops: "gracefully"`; the second ends the process with 1. For other
-   * commands it never aborts: a signal ends them at once.
+   * Aborts at the first SIGINT or SIGTERM for a command that `stops: "gracefully"` or "tidily"; the second ends the process with 1. For
+   * other commands it never aborts: a signal ends them at once.
    */
   signal: AbortSignal;
   screen: Screen;
@@ -42,7 +42,8 @@ export type Command = {
   settings: SettingTable;
   /** Not listed in help: started by other commands. */
   isInternal: boolean;
-  stops: "gracefully" | "at once";
+  /** "gracefully": being stopped is its normal end. "tidily": it puts things in order and ends with 130, as its work is not done. */
+  stops: "gracefully" | "tidily" | "at once";
   /** Names of commands that belong to it, for help. */
   seeAlso: readonly string[];
   /** The exit status, 0 when nothing is returned. Throws LabErrors. */
@@ -57,7 +58,7 @@ export function defineCommand<const S extends SettingTable>(declared: {
   examples: readonly string[];
   settings: S;
   isInternal?: boolean;
-  stops?: "gracefully" | "at once";
+  stops?: Command["stops"];
   seeAlso?: readonly string[];
   run(context: Context, values: Values<S>, args: readonly string[]): Promise<number | undefined>;
 }): Command {

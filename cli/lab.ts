@@ -23,6 +23,9 @@ export type LabProcess = {
   stderr: NodeJS.WriteStream;
 };
 
+/** The exit status of work that was stopped half way. */
+const STOPPED = 130;
+
 /** Never rejects: what fails is printed. */
 export async function runLab(process: LabProcess): Promise<number> {
   const { argv, env, stdout, stderr } = process;
@@ -73,11 +76,15 @@ async function runCommand(
     const { createLog } = await import("../core/log.ts");
     return createLog(command.name, { level: common.verbose ? "debug" : "info" });
   };
-  const lifecycle = command.stops === "gracefully" ? watchLifecycle() : null;
+  const lifecycle = command.stops === "at once" ? null : watchLifecycle();
   const signal = lifecycle?.signal ?? new AbortController().signal;
   try {
     const context: Context = { signal, screen, openLog, common, lab, env, stdin };
     return (await command.run(context, values, parsed.args)) ?? 0;
+  } catch (error) {
+    if (!(error instanceof StopRequested) || command.stops !== "tidily") throw error;
+    screen.note("stopped before it was done; what it has committed stays, and `lab history` lists it");
+    return STOPPED;
   } finally {
     lifecycle?.close();
   }

@@ -43,7 +43,7 @@ export const optimize = defineCommand({
     }),
     ...WORK,
   },
-  stops: "gracefully",
+  stops: "tidily",
   seeAlso: ["vacuum", "history", "show"],
   async run(context, values, [name = ""]) {
     const { screen, common, signal } = context;
