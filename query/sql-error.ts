@@ -19,9 +19,10 @@ export function asSqlError(
   return found === undefined ? error : sqlError(found, sql, place(found), error);
 }
 
-/** Whether the engine could not read a file. */
+/** Whether the engine could not read a file, or complains of one by its name. */
 export function isReadError(error: unknown): boolean {
-  return engineError(error)?.type === "IO";
+  const found = engineError(error);
+  return found !== undefined && (found.type === "IO" || /\bfile ['"]/i.test(found.message));
 }
 
 export function sqlError(
