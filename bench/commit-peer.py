@@ -1,6 +1,7 @@
 """One writer of the commit benchmark by delta-rs: TABLE COMMITS ROWS. Says ready, starts when its standard input ends, prints when each commit stood."""
 
 import json
+import os
 import sys
 import time
 
@@ -25,3 +26,6 @@ for _ in range(commits):
     write_deltalake(table, batch, mode="append", commit_properties=properties)
     done.append({"atMs": time.time() * 1000})
 print(json.dumps(done), flush=True)
+sys.stdout.flush()
+# Threads of the libraries may still run when the interpreter takes itself down, which then ends in an abort now and then.
+os._exit(0)

@@ -1,6 +1,7 @@
 """One opening by delta-rs, a process of its own: TABLE start|open|list. The same line of JSON as open-child.ts."""
 
 import json
+import os
 import resource
 import sys
 import time
@@ -35,3 +36,6 @@ print(
         }
     )
 )
+sys.stdout.flush()
+# Threads of the libraries may still run when the interpreter takes itself down, which then ends in an abort now and then.
+os._exit(0)

@@ -5,7 +5,7 @@ import os
 import sys
 
 import pyarrow as pa
-from deltalake import DeltaTable, write_deltalake
+from deltalake import CommitProperties, DeltaTable, write_deltalake
 
 uri, options, writer, commits, rows = sys.argv[1:6]
 options = json.loads(options)
@@ -21,7 +21,9 @@ for seq in range(int(commits)):
             "n": pa.array(range(int(rows)), pa.int64()),
         }
     )
-    write_deltalake(DeltaTable(uri, storage_options=options), data, mode="append")
+    # It gives up after 15 lost races otherwise, which others who write faster make likely.
+    patient = CommitProperties(max_commit_retries=1000)
+    write_deltalake(DeltaTable(uri, storage_options=options), data, mode="append", commit_properties=patient)
     told.append({"seq": seq})
 print(json.dumps(told), flush=True)
 sys.stdout.flush()
