@@ -8,21 +8,7 @@ import { createTable } from "../delta/create.ts";
 import { commitPath } from "../delta/log-names.ts";
 import { openTable } from "../delta/open.ts";
 import { openStore } from "../delta/store/open.ts";
-import type { DataType, StructType } from "../delta/types.ts";
-
-const COLUMNS: Record<string, DataType> = {
-  id: "long",
-  at: "timestamp",
-  device: "string",
-  amount: "decimal(12,2)",
-  reading: "double",
-  note: "string",
-  day: "date",
-};
-const SCHEMA: StructType = {
-  type: "struct",
-  fields: Object.entries(COLUMNS).map(([name, type]) => ({ name, type, nullable: true, metadata: {} })),
-};
+import { SCHEMA } from "./readings.ts";
 
 /** Days that the files are spread over. */
 const DAYS = 365;

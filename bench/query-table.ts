@@ -7,27 +7,14 @@ import { createTable } from "../delta/create.ts";
 import { dataFilePath } from "../delta/partition-path.ts";
 import { encodePath } from "../delta/path.ts";
 import { openStore } from "../delta/store/open.ts";
-import type { DataType, StructType } from "../delta/types.ts";
 import { openEngine } from "../engine/instance.ts";
 import { writeRowFiles } from "../engine/row-files.ts";
+import { SCHEMA } from "./readings.ts";
 
 /** Rows of a file; ids run on from file to file. */
 export const ROWS_PER_FILE = 500;
 export const FILES_PER_DAY = 20;
 
-const COLUMNS: Record<string, DataType> = {
-  id: "long",
-  at: "timestamp",
-  device: "string",
-  amount: "decimal(12,2)",
-  reading: "double",
-  note: "string",
-  day: "date",
-};
-const SCHEMA: StructType = {
-  type: "struct",
-  fields: Object.entries(COLUMNS).map(([name, type]) => ({ name, type, nullable: true, metadata: {} })),
-};
 const PARTITION_COLUMNS = ["day"];
 
 /** The day that file number `file` is of, as `yyyy-MM-dd`. */

@@ -1,6 +1,7 @@
 /** What each commit did, newest first, from the commit files that are still there. */
 
-import type { Action, Add, CommitInfo } from "./actions.ts";
+import type { Action, CommitInfo } from "./actions.ts";
+import { sumRows } from "./file-totals.ts";
 import { readCommits } from "./load.ts";
 import { listLog } from "./log-list.ts";
 import type { Store } from "./store/store.ts";
@@ -79,27 +80,4 @@ function metric(info: CommitInfo | undefined, names: readonly string[]): bigint 
     if (/^\d+$/.test(String(value))) return BigInt(String(value));
   }
   return undefined;
-}
-
-/** Rows of all files; undefined as soon as one does not say. */
-function sumRows(adds: readonly Add[]): bigint | undefined {
-  let total = 0n;
-  for (const add of adds) {
-    const rows = rowsOf(add);
-    if (rows === undefined) return undefined;
-    total += rows;
-  }
-  return total;
-}
-
-/** Live rows of a file by its statistics; undefined where they do not say. */
-export function rowsOf(add: Add): bigint | undefined {
-  const records = numRecords(add.stats);
-  return records === undefined ? undefined : records - (add.deletionVector?.cardinality ?? 0n);
-}
-
-/** `numRecords` of a statistics string; undefined where it has none. */
-export function numRecords(stats: string | undefined): bigint | undefined {
-  const digits = stats === undefined ? null : /"numRecords"\s*:\s*(\d+)/.exec(stats);
-  return digits ? BigInt(digits[1]!) : undefined;
 }

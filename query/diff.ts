@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Add } from "../delta/actions.ts";
 import { fileKey } from "../delta/file-key.ts";
+import { sumBytes } from "../delta/file-totals.ts";
 import type { Snapshot } from "../delta/table.ts";
 import { quoteName } from "../engine/instance.ts";
 import { type Column, stream, type Value } from "../engine/result.ts";
@@ -111,8 +112,8 @@ export function diffDocument(diff: VersionDiff): TableDiff {
     rowsRemoved: diff.rowsRemoved.toString(),
     filesAdded: files.added.length,
     filesRemoved: files.removed.length,
-    bytesAdded: String(bytes(files.added)),
-    bytesRemoved: String(bytes(files.removed)),
+    bytesAdded: String(sumBytes(files.added)),
+    bytesRemoved: String(sumBytes(files.removed)),
     schema,
     properties,
     columns: diff.columns.map(({ name, sql: type }) => ({ name, type })),
@@ -213,8 +214,4 @@ function propertyChanges(from: Snapshot, to: Snapshot): PropertyChange[] {
   return names
     .filter((property) => before[property] !== now[property])
     .map((property) => ({ property, from: before[property] ?? null, to: now[property] ?? null }));
-}
-
-function bytes(adds: readonly Add[]): number {
-  return adds.reduce((sum, add) => sum + add.size, 0);
 }

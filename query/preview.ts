@@ -1,12 +1,12 @@
 /** Some rows of a version, the newest first where the table tells: for a page that is scrubbed, so it reads few files. */
 
 import type { Add } from "../delta/actions.ts";
+import { rowsOf } from "../delta/file-totals.ts";
 import type { Snapshot } from "../delta/table.ts";
 import { stream } from "../engine/result.ts";
 import type { NamedTable } from "./catalog.ts";
 import { type Cell, toCell } from "./cells.ts";
 import { openRelations, type Reading } from "./relations.ts";
-import { rowsOf } from "./show.ts";
 
 export type Preview = { columns: { name: string; type: string }[]; rows: Cell[][]; truncated: boolean };
 

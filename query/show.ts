@@ -1,7 +1,7 @@
 /** What one version of a table is: schema, files, properties, txns. */
 
 import type { Add } from "../delta/actions.ts";
-import { numRecords } from "../delta/history.ts";
+import { rowsOf } from "../delta/file-totals.ts";
 import type { Snapshot } from "../delta/table.ts";
 import type { DataType } from "../delta/types.ts";
 import { momentText } from "./dates.ts";
@@ -67,23 +67,6 @@ export function describeVersion(name: string, snapshot: Snapshot, maxFiles: numb
       .map(({ appId, version }) => ({ appId, version: version.toString() }))
       .sort((a, b) => (a.appId < b.appId ? -1 : 1)),
   };
-}
-
-/** Live rows of a file by its statistics; undefined where they do not say. */
-export function rowsOf(add: Add): bigint | undefined {
-  const records = numRecords(add.stats);
-  return records === undefined ? undefined : records - (add.deletionVector?.cardinality ?? 0n);
-}
-
-/** Rows of a version by statistics; undefined as soon as one file does not say. */
-export function rowsOfVersion(snapshot: Snapshot): bigint | undefined {
-  let rows = 0n;
-  for (const add of snapshot.files()) {
-    const own = rowsOf(add);
-    if (own === undefined) return undefined;
-    rows += own;
-  }
-  return rows;
 }
 
 /** A type in Delta's words, in one line. */

@@ -1,9 +1,9 @@
 /** What tables a store holds, each in one line. */
 
 import { asLabError, isLabError } from "../core/errors.ts";
+import { sumRows } from "../delta/file-totals.ts";
 import type { Catalog } from "./catalog.ts";
 import { momentText } from "./dates.ts";
-import { rowsOfVersion } from "./show.ts";
 
 export type TableSummary = {
   name: string;
@@ -45,7 +45,7 @@ async function summarize(
       id: snapshot.metadata.id,
       version: snapshot.version,
       timestamp: momentText(snapshot.timestampMs),
-      rows: rowsOfVersion(snapshot)?.toString() ?? null,
+      rows: sumRows(snapshot.files())?.toString() ?? null,
       numFiles: snapshot.numFiles,
       sizeBytes: String(snapshot.sizeBytes),
       partitionColumns: [...snapshot.partitionColumns],

@@ -22,17 +22,26 @@ const CRUMB_BYTES = 64 * 1024;
 
 /** The bins of all partitions; in each the order of `adds` is kept. A file with deleted rows may be a bin of its own. */
 export function packBins(adds: Iterable<Add>, packing: Packing): Bin[] {
+  return byPartition(candidates(adds, packing.targetBytes))
+    .flatMap((files) => fill(packing.rule === "full" ? files : ripe(files), packing.targetBytes))
+    .filter((bin) => bin.length > 1 || bin[0]!.deletionVector !== undefined);
+}
+
+/** One at a time: most files of a large table are full. */
+function* candidates(adds: Iterable<Add>, targetBytes: number): Iterable<Add> {
+  for (const add of adds) if (add.size < FULL * targetBytes || add.deletionVector) yield add;
+}
+
+/** The files of each partition, in their order. */
+export function byPartition(adds: Iterable<Add>): Add[][] {
   const partitions = new Map<string, Add[]>();
   for (const add of adds) {
-    if (add.size >= FULL * packing.targetBytes && !add.deletionVector) continue;
     const key = partitionKey(add);
     const files = partitions.get(key);
     if (files) files.push(add);
     else partitions.set(key, [add]);
   }
-  return [...partitions.values()]
-    .flatMap((files) => fill(packing.rule === "full" ? files : ripe(files), packing.targetBytes))
-    .filter((bin) => bin.length > 1 || bin[0]!.deletionVector !== undefined);
+  return [...partitions.values()];
 }
 
 /** The same for the files of one partition, in the spelling of their writer. */

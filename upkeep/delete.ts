@@ -1,6 +1,6 @@
 /** Deletes rows: files that lose all of them are removed, the others are written again without them. */
 
-import { rowsOf } from "../delta/history.ts";
+import { sumKnownRows } from "../delta/file-totals.ts";
 import type { Snapshot, Table } from "../delta/table.ts";
 import { tombstoneOf } from "../delta/tombstone.ts";
 import { UNCHANGED_ROWS } from "../delta/writer-duties.ts";
@@ -34,7 +34,7 @@ async function deleteAll(bench: Workbench, snapshot: Snapshot): Promise<Change |
   if (files.length === 0) return null;
   const removes = files.map((add) => tombstoneOf(add, { nowMs: bench.now(), dataChange: true }));
   // Statistics may not say it of a file that another engine wrote.
-  const deleted = files.reduce((sum, add) => sum + (rowsOf(add) ?? 0n), 0n);
+  const deleted = sumKnownRows(files);
   return {
     request: { operation: "DELETE", operationParameters: { predicate: "[]" }, removes, reads: "table" },
     counts: { ...NO_ROWS, deleted },

@@ -1,10 +1,11 @@
 /** Which files hold rows that a condition takes, and how many of them: what delete, update and overwrite decide on. */
 
 import type { Add } from "../delta/actions.ts";
-import { rowsOf } from "../delta/history.ts";
+import { rowsOf } from "../delta/file-totals.ts";
 import type { Snapshot } from "../delta/table.ts";
 import { CURRENT } from "../engine/row-expression.ts";
 import { FILE_PLACE } from "../engine/scan.ts";
+import { partitionKey } from "./bins.ts";
 import type { Condition } from "./condition.ts";
 import type { Workbench } from "./workbench.ts";
 
@@ -17,8 +18,9 @@ const GROUP_FILES = 1000;
 
 /** Files in groups of bounded size, those of one partition side by side. */
 export function groupsOf<T>(items: readonly T[], addOf: (item: T) => Add): T[][] {
-  const keyOf = (item: T) => JSON.stringify(addOf(item).partitionValues);
-  const sorted = items.map((item) => ({ item, key: keyOf(item) })).sort((a, b) => compare(a.key, b.key));
+  const sorted = items
+    .map((item) => ({ item, key: partitionKey(addOf(item)) }))
+    .sort((a, b) => compare(a.key, b.key));
   const groups: T[][] = [];
   let bytes = Number.POSITIVE_INFINITY;
   for (const { item } of sorted) {

@@ -4,14 +4,14 @@ import { LabError } from "../core/errors.ts";
 import type { Add, Remove } from "../delta/actions.ts";
 import { checkRequest } from "../delta/commit-actions.ts";
 import { fileKey } from "../delta/file-key.ts";
-import { rowsOf } from "../delta/history.ts";
+import { sumBytes, sumRows } from "../delta/file-totals.ts";
 import { checkWritable } from "../delta/protocol.ts";
 import { checkRowsMayMove } from "../delta/row-tracking.ts";
 import type { CommitRequest, Snapshot, Table } from "../delta/table.ts";
 import { targetFileSize } from "../delta/table-properties.ts";
 import { tombstoneOf } from "../delta/tombstone.ts";
 import { CURRENT } from "../engine/row-expression.ts";
-import { type Bin, type Packing, packBins, partitionKey } from "./bins.ts";
+import { type Bin, byPartition, type Packing, packBins } from "./bins.ts";
 import { openWorkbench, type Workbench, type WorkbenchOptions } from "./workbench.ts";
 import { withCurve, ZORDER_TAG, zorderPaths } from "./zorder.ts";
 
@@ -76,7 +76,7 @@ export async function optimize(table: Table, options: OptimizeOptions): Promise<
     skipped: 0,
   };
   if (bins.length === 0) return result;
-  const total = bins.reduce((sum, bin) => sum + sizeOf(bin), 0);
+  const total = bins.reduce((sum, bin) => sum + sumBytes(bin), 0);
   const parameters = {
     predicate: "[]",
     zOrderBy: JSON.stringify(zorder ?? []),
@@ -98,9 +98,9 @@ export async function optimize(table: Table, options: OptimizeOptions): Promise<
         return written;
       }, signal);
       joined.push(one);
-      done += sizeOf(bin);
+      done += sumBytes(bin);
       options.onProgress?.(done, total);
-      const bytes = joined.reduce((sum, one) => sum + sizeOf(one.bin), 0);
+      const bytes = joined.reduce((sum, one) => sum + sumBytes(one.bin), 0);
       const isLast = place === bins.length - 1;
       if (!isLast && bytes < COMMIT_BYTES && joined.length < COMMIT_BINS) continue;
       await commitJoined(table, bench, snapshot, joined, { parameters, result, signal });
@@ -114,14 +114,7 @@ export async function optimize(table: Table, options: OptimizeOptions): Promise<
 
 /** All files of each partition that has some which are not in this order. */
 function unsorted(snapshot: Snapshot, tag: string): Bin[] {
-  const partitions = new Map<string, Add[]>();
-  for (const add of snapshot.files()) {
-    const key = partitionKey(add);
-    const files = partitions.get(key);
-    if (files) files.push(add);
-    else partitions.set(key, [add]);
-  }
-  return [...partitions.values()].filter((files) => files.some((add) => add.tags?.[ZORDER_TAG] !== tag));
+  return byPartition(snapshot.files()).filter((files) => files.some((add) => add.tags?.[ZORDER_TAG] !== tag));
 }
 
 async function joinBin(bench: Workbench, snapshot: Snapshot, bin: Bin, signal: AbortSignal): Promise<Add[]> {
@@ -140,7 +133,7 @@ async function sortBin(
 ): Promise<Add[]> {
   const { curve, targetBytes, signal } = options;
   await bench.view(CURRENT, snapshot, bin, signal);
-  const count = Math.max(1, Math.round(sizeOf(bin) / targetBytes));
+  const count = Math.max(1, Math.round(sumBytes(bin) / targetBytes));
   await bench.engine.run(
     `CREATE OR REPLACE TEMP TABLE sorted AS
      SELECT *, ntile(${count}) OVER (ORDER BY "lab z") AS "lab part" FROM ${withCurve(CURRENT, curve.paths)} ORDER BY "lab z"`,
@@ -167,13 +160,8 @@ async function requireSameRows(
   adds: readonly Add[],
   signal: AbortSignal,
 ): Promise<void> {
-  const sum = (files: readonly Add[]) =>
-    files.reduce<bigint | undefined>((total, add) => {
-      const rows = rowsOf(add);
-      return total === undefined || rows === undefined ? undefined : total + rows;
-    }, 0n);
-  const after = sum(adds);
-  if (sum(old) === after) return;
+  const after = sumRows(adds);
+  if (sumRows(old) === after) return;
   const before = await bench.storedRows(CURRENT, signal);
   if (before === after) return;
   throw new LabError("INTERNAL", `${before} rows became ${after} in ${adds.length} files`, {
@@ -205,7 +193,7 @@ async function commitJoined(
       result.filesRemoved += removes.length;
       result.filesAdded += adds.length;
       result.bytesRemoved += removes.reduce((sum, { size = 0 }) => sum + size, 0);
-      result.bytesAdded += sizeOf(adds);
+      result.bytesAdded += sumBytes(adds);
       return;
     }
     readSnapshot = await table.latest(signal);
@@ -252,10 +240,6 @@ function metricsOf(removes: readonly Remove[], adds: readonly Add[]): Record<str
     numRemovedFiles: String(removes.length),
     numRemovedBytes: String(removes.reduce((sum, { size = 0 }) => sum + size, 0)),
     numAddedFiles: String(adds.length),
-    numAddedBytes: String(sizeOf(adds)),
+    numAddedBytes: String(sumBytes(adds)),
   };
-}
-
-function sizeOf(adds: readonly Add[]): number {
-  return adds.reduce((sum, { size }) => sum + size, 0);
 }

@@ -2,7 +2,7 @@
 
 import { LabError } from "../core/errors.ts";
 import type { Add, PartitionValues } from "../delta/actions.ts";
-import { rowsOf } from "../delta/history.ts";
+import { sumKnownRows } from "../delta/file-totals.ts";
 import { parsePartitionValue } from "../delta/partition-value.ts";
 import type { CommitRequest, Snapshot, Table } from "../delta/table.ts";
 import { tombstoneOf } from "../delta/tombstone.ts";
@@ -56,7 +56,7 @@ async function overwrite(bench: Workbench, snapshot: Snapshot, options: Overwrit
     typeof replace === "object" ? await checkCondition(bench, snapshot, replace.where, signal) : undefined;
   if (condition) await requireAll(bench, condition, signal);
   const adds = await bench.write(snapshot, rows, { dataChange: true, fresh: rows, signal });
-  const inserted = adds.reduce((sum, add) => sum + (rowsOf(add) ?? 0n), 0n);
+  const inserted = sumKnownRows(adds);
   const request = {
     operation: "WRITE",
     enforced: ENFORCED,
@@ -79,7 +79,7 @@ async function overwrite(bench: Workbench, snapshot: Snapshot, options: Overwrit
   const { old, reads }: Replaced =
     replace === "table" ? { old: [...snapshot.files()], reads: "table" } : partitionsOf(snapshot, adds);
   const removes = old.map((add) => tombstoneOf(add, { nowMs: bench.now(), dataChange: true }));
-  const deleted = old.reduce((sum, add) => sum + (rowsOf(add) ?? 0n), 0n);
+  const deleted = sumKnownRows(old);
   return { request: { ...request, removes, adds, reads }, counts: { ...NO_ROWS, deleted, inserted } };
 }
 

@@ -2,7 +2,7 @@
 
 import { LabError } from "../core/errors.ts";
 import type { Add } from "../delta/actions.ts";
-import { rowsOf } from "../delta/history.ts";
+import { sumBytes, sumRows } from "../delta/file-totals.ts";
 import { isActive } from "../delta/protocol.ts";
 import type { CommitRequest, Snapshot, Table } from "../delta/table.ts";
 import { UNCHANGED_FILES } from "../delta/writer-duties.ts";
@@ -153,17 +153,4 @@ async function requirePresent(
       },
     );
   for (const name of needed) present.add(name);
-}
-
-function sumBytes(adds: readonly Add[]): number {
-  return adds.reduce((sum, { size }) => sum + size, 0);
-}
-
-function sumRows(adds: readonly Add[]): bigint | undefined {
-  let rows: bigint | undefined = 0n;
-  for (const add of adds) {
-    const own = rowsOf(add);
-    rows = own === undefined || rows === undefined ? undefined : rows + own;
-  }
-  return rows;
 }

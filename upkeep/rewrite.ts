@@ -22,7 +22,7 @@ export type Replacement = {
 };
 
 /** Whether changed rows must be told in the change data feed. */
-export function hasChangeFeed({ protocol, metadata }: Snapshot): boolean {
+function hasChangeFeed({ protocol, metadata }: Snapshot): boolean {
   return isActive(protocol, metadata, "delta.enableChangeDataFeed", "changeDataFeed");
 }
 

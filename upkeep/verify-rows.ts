@@ -3,7 +3,7 @@
 import { isLabError, LabError } from "../core/errors.ts";
 import type { Add } from "../delta/actions.ts";
 import { readDeletionVector } from "../delta/deletion-vector.ts";
-import { numRecords } from "../delta/history.ts";
+import { numRecords } from "../delta/file-totals.ts";
 import { canonicalPath } from "../delta/path.ts";
 import type { Store } from "../delta/store/store.ts";
 import type { Snapshot } from "../delta/table.ts";
