@@ -29,6 +29,11 @@ export const ERRORS = {
   CODEC_UNSUPPORTED: failed("A batch is compressed in a way that cannot be read here."),
   KAFKA_PROTOCOL: failed("The broker answered something that does not fit the protocol."),
   MESSAGE_TOO_LARGE: failed("A message is larger than the broker accepts."),
+  // schema registry
+  REGISTRY_UNREACHABLE: outage("The schema registry does not answer."),
+  REGISTRY_DENIED: usage("The schema registry refuses the credentials or the rights."),
+  SCHEMA_NOT_FOUND: usage("The schema registry or folder has no such schema."),
+  SCHEMA_INVALID: usage("A schema cannot be read, or has no form as a table."),
   // stores
   STORE_UNREACHABLE: outage("The object store or disk does not answer."),
   STORE_DENIED: usage("The store refuses the credentials or the rights."),
@@ -57,6 +62,7 @@ export const ERRORS = {
   TOPIC_RESET: failed("The topic was made anew: the stored position belongs to another topic."),
   BAD_RECORD: failed("A record cannot be written and the stream is set to stop."),
   TRANSFORM_REFUSED: usage("The transform is not row-local SQL over `messages`."),
+  TOO_MANY_BAD: failed("Too many of the last records are bad: the stream stops before it writes letters without end."),
   NO_PROGRESS: failed("There is lag and no progress."),
   // query
   SQL_ERROR: failed("The SQL statement is wrong."),
