@@ -62,7 +62,9 @@ export const ERRORS = {
   TOPIC_RESET: failed("The topic was made anew: the stored position belongs to another topic."),
   BAD_RECORD: failed("A record cannot be written and the stream is set to stop."),
   TRANSFORM_REFUSED: usage("The transform is not row-local SQL over `messages`."),
-  TOO_MANY_BAD: failed("Too many of the last records are bad: the stream stops before it writes letters without end."),
+  TOO_MANY_BAD: failed(
+    "Too many of the last records are bad: the stream stops before it writes letters without end.",
+  ),
   NO_PROGRESS: failed("There is lag and no progress."),
   // query
   SQL_ERROR: failed("The SQL statement is wrong."),
