@@ -138,6 +138,13 @@ export const STREAM_SETTINGS = {
     default: [],
     description: "property of a table yet to be made",
   }),
+  appIdForm: setting<"lab" | "kdi" | undefined>({
+    flag: "--app-id-form",
+    kind: choice("lab", "kdi"),
+    default: undefined,
+    defaultText: "as the table's txns are",
+    description: "names of the txns that hold offsets; kdi to take over a table of kafka-delta-ingest's",
+  }),
   group: setting<string | undefined>({
     flag: "--group",
     kind: text,
@@ -220,6 +227,7 @@ function oneStream(stream: Partial<LabStream>, values: StreamValues, lab: LabYam
     topic,
     tableUri,
     app: values.app,
+    ...(values.appIdForm === undefined ? {} : { appIdForm: values.appIdForm }),
     group: values.group ?? groupOf(values.app, tableUri),
     format: values.format ?? stream.format ?? "json",
     ...(schema === undefined ? {} : { schema }),

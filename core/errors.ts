@@ -59,6 +59,9 @@ export const ERRORS = {
   // ingest
   OFFSET_EXPIRED: failed("The stored position is below what the topic still holds."),
   OFFSETS_MISSING: failed("The table holds rows of a partition but no position for it."),
+  OFFSETS_FOREIGN: usage(
+    "The table keeps positions in another form than was asked for, or of another topic.",
+  ),
   TOPIC_RESET: failed("The topic was made anew: the stored position belongs to another topic."),
   BAD_RECORD: failed("A record cannot be written and the stream is set to stop."),
   TRANSFORM_REFUSED: usage("The transform is not row-local SQL over `messages`."),

@@ -2,7 +2,12 @@
 
 import type { Table } from "../delta/table.ts";
 
-export type LastKnown = { generation: number; fingerprints: Map<number, string> };
+export type LastKnown = {
+  generation: number;
+  fingerprints: Map<number, string>;
+  /** Whether one of them is of this app and topic. */
+  hasCommits: boolean;
+};
 
 /** How many commits are looked at; a partition quiet for longer goes without a mark. */
 const COMMITS_LOOKED_AT = 200;
@@ -11,17 +16,16 @@ export async function lastKnown(
   table: Table,
   options: { app: string; topic: string; partitions: readonly number[]; signal: AbortSignal },
 ): Promise<LastKnown> {
-  const known: LastKnown = { generation: 0, fingerprints: new Map() };
+  const known: LastKnown = { generation: 0, fingerprints: new Map(), hasCommits: false };
   const missing = new Set(options.partitions);
-  let isNewest = true;
   for await (const entry of table.history({ limit: COMMITS_LOOKED_AT, signal: options.signal })) {
     if (missing.size === 0) break;
     const lab = readLabInfo(entry.commitInfo?.lab);
     if (lab?.app !== options.app) continue;
     const ours = lab.partitions.filter((item) => item.topic === options.topic);
     if (ours.length === 0) continue;
-    if (isNewest) known.generation = lab.generation;
-    isNewest = false;
+    if (!known.hasCommits) known.generation = lab.generation;
+    known.hasCommits = true;
     for (const { partition, fingerprint } of ours) {
       if (missing.delete(partition) && fingerprint !== "") known.fingerprints.set(partition, fingerprint);
     }

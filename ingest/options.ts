@@ -1,6 +1,7 @@
 /** What one stream is told: from where, to where, how, and how often. */
 
 import type { StructType } from "../delta/types.ts";
+import type { AppIdForm } from "./identity.ts";
 
 /** Where a partition starts that the table knows no position of. */
 export type StartPosition =
@@ -15,6 +16,8 @@ export type StreamOptions = {
   tableUri: string;
   /** Prefix of the txn ids; two apps on one table are two readers of the topic. */
   app: string;
+  /** How the table's txns are to name partitions; absent: as those that are there do, which is checked either way. */
+  appIdForm?: AppIdForm;
   /** Consumer group; workers on one table share one. */
   group: string;
   format: "json" | "text";

@@ -15,7 +15,7 @@ import type { CommitRequest, Snapshot } from "../delta/table.ts";
 import { ENFORCED } from "../engine/constraints.ts";
 import { type ChunkContent, heldBytes, type Letter, type PartitionCounts, sumCounts } from "./chunk.ts";
 import type { Destination, Opened } from "./destination.ts";
-import { appId, inputProperty } from "./identity.ts";
+import { type AppIdForm, appId, inputProperty } from "./identity.ts";
 import { lettersFile } from "./letters-file.ts";
 import type { StreamOptions } from "./options.ts";
 
@@ -36,6 +36,8 @@ export type PublishInput = {
   /** The next offset to read once this is committed, per partition. */
   settled: ReadonlyMap<number, bigint>;
   recordGeneration: number;
+  /** How the table's txns name partitions. Letters have a table of their own, which only we write. */
+  appIdForm: AppIdForm;
   /** Null while no message has told the table's columns: then there are letters alone, and no position. */
   rows: Opened | null;
   letters: Opened | null;
@@ -122,7 +124,7 @@ async function commitLetters(input: PublishInput, letters: Opened, bad: readonly
     readSnapshot: snapshot,
     operation: "STREAMING UPDATE",
     adds,
-    txns: txnsOf(input, snapshot, "only-up"),
+    txns: txnsOf(input, snapshot, { form: "lab", rule: "only-up" }),
   };
   return table.commit(request, input.signal);
 }
@@ -158,9 +160,13 @@ function letterStats(bad: readonly Letter[], { schema, partitionColumns, metadat
 }
 
 /** Positions as txns. Letters may be ahead of the rows after a crash; theirs never fall. */
-function txnsOf(input: PublishInput, snapshot: Snapshot, rule: "exact" | "only-up"): Txn[] {
+function txnsOf(
+  input: PublishInput,
+  snapshot: Snapshot,
+  { form, rule }: { form: AppIdForm; rule: "exact" | "only-up" },
+): Txn[] {
   return [...input.settled].map(([partition, next]) => {
-    const id = appId(input.options.app, input.options.topic, partition);
+    const id = appId(input.options.app, input.options.topic, partition, form);
     const version = next - 1n;
     const stored = snapshot.txn(id);
     return {
@@ -192,7 +198,7 @@ function rowsRequest(
     },
     adds,
     enforced: ENFORCED,
-    txns: txnsOf(input, rows.snapshot, "exact"),
+    txns: txnsOf(input, rows.snapshot, { form: input.appIdForm, rule: "exact" }),
     ...(metadata ? { metadata } : {}),
     info: { lab: labInfo(input, counts) },
   };

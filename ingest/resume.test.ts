@@ -57,7 +57,10 @@ function input(more: Partial<ResumeInput> & { low?: bigint; high?: bigint } = {}
       offsetsAt: async () => new Map([[0, 42n]]),
       recordAt: async ({ nextOffset }) => record(nextOffset, "same"),
     },
-    rowReader: { hasRowsOf: async () => false, letteredRecords: async () => new Set() },
+    rowReader: {
+      ...{ hasRowsOf: async () => false, otherTopic: async () => null },
+      letteredRecords: async () => new Set(),
+    },
     signal,
     ...rest,
   };
@@ -133,7 +136,7 @@ test("rows of a partition without a position are refused, not read again", async
     signal,
   );
   const rows = { table, snapshot: await table.latest(signal) };
-  const rowReader = { hasRowsOf: async () => true, letteredRecords: async () => new Set<string>() };
+  const rowReader = { ...input().rowReader, hasRowsOf: async () => true };
   await assert.rejects(readResume(input({ rows, rowReader })), fails("OFFSETS_MISSING", /--app/));
 });
 
@@ -145,7 +148,29 @@ test("letters ahead of the rows are verdicts", async () => {
     signal,
   );
   const letters = { table, snapshot: await table.latest(signal) };
-  const rowReader = { hasRowsOf: async () => false, letteredRecords: async () => new Set(["45@1000"]) };
+  const rowReader = { ...input().rowReader, letteredRecords: async () => new Set(["45@1000"]) };
   const resume = await readResume(input({ rows: await settledAt(41n), letters, rowReader }));
   assert.deepEqual(resume.verdicts, new Map([[0, new Set(["45@1000"])]]));
+});
+
+/** A table as kafka-delta-ingest leaves it: positions without a topic, and no word of ours in any commit. */
+async function foreignTable(): Promise<Opened> {
+  const table = await createTable(memoryStore(), { schema: TEXT_SCHEMA }, signal);
+  const txns = [{ appId: "lab-0", version: 41n }];
+  const readSnapshot = await table.latest(signal);
+  await table.commit({ readSnapshot, operation: "WRITE", txns }, signal);
+  return { table, snapshot: await table.latest(signal) };
+}
+
+test("a table of kafka-delta-ingest's is taken over at its exact offset, only on demand, and only of this topic", async () => {
+  const base = input({ rows: await foreignTable() });
+  const options = { ...base.options, appIdForm: "kdi" } as const;
+  const resume = await readResume({ ...base, options });
+  assert.deepEqual([resume.appIdForm, resume.next.get(0)], ["kdi", 42n]);
+  await assert.rejects(readResume(base), fails("OFFSETS_FOREIGN", /--app-id-form kdi/));
+  const rowReader = { ...base.rowReader, otherTopic: async () => "u" };
+  await assert.rejects(
+    readResume({ ...base, options, rowReader }),
+    fails("OFFSETS_FOREIGN", /another table/),
+  );
 });

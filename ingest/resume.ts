@@ -7,7 +7,7 @@ import { LabError } from "../core/errors.ts";
 import type { Admin, Watermarks } from "../kafka/ports.ts";
 import type { Opened } from "./destination.ts";
 import { fingerprint, markedOffset } from "./fingerprint.ts";
-import { appId } from "./identity.ts";
+import { type AppIdForm, appId, formOf, otherTopic } from "./identity.ts";
 import { type LastKnown, lastKnown } from "./last-known.ts";
 import type { StreamOptions } from "./options.ts";
 import type { RowReader } from "./row-reader.ts";
@@ -15,6 +15,8 @@ import type { RowReader } from "./row-reader.ts";
 export type Resume = {
   /** The next offset to read, per partition. */
   next: Map<number, bigint>;
+  /** How the table's txns name partitions. */
+  appIdForm: AppIdForm;
   /** Records (`recordKey`) that have a letter though no row commit covers them yet: final, whatever the configuration says now. */
   verdicts: Map<number, Set<string>>;
   /** Value of `_kafka.generation`: grows when the topic was made anew and the user said restart. */
@@ -24,7 +26,7 @@ export type Resume = {
 };
 
 export type ResumeInput = {
-  options: Pick<StreamOptions, "topic" | "app" | "start" | "onTopicReset">;
+  options: Pick<StreamOptions, "topic" | "app" | "appIdForm" | "start" | "onTopicReset">;
   partitions: readonly number[];
   rows: Opened | null;
   letters: Opened | null;
@@ -33,21 +35,30 @@ export type ResumeInput = {
   signal: AbortSignal;
 };
 
-/** OFFSET_EXPIRED, OFFSETS_MISSING, TOPIC_RESET, TOPIC_MISSING, each with the ways out; outages as they are. */
+/** OFFSET_EXPIRED, OFFSETS_MISSING, OFFSETS_FOREIGN, TOPIC_RESET, TOPIC_MISSING, each with the ways out; outages as they are. */
 export async function readResume(input: ResumeInput): Promise<Resume> {
   const { options, partitions, rows, signal } = input;
   const { topic, app } = options;
   const watermarks = await input.admin.watermarks(topic);
+  const appIdForm = formOf({
+    ...{ app, topic, asked: options.appIdForm },
+    txnIds: rows?.snapshot.txns().keys() ?? [],
+  });
   const stored = new Map<number, bigint>();
   for (const partition of partitions) {
-    const settled = rows?.snapshot.txn(appId(app, topic, partition));
+    const settled = rows?.snapshot.txn(appId(app, topic, partition, appIdForm));
     if (settled !== undefined) stored.set(partition, settled + 1n);
   }
   const known: LastKnown = rows
     ? await lastKnown(rows.table, { app, topic, partitions: [...stored.keys()], signal })
-    : { generation: 0, fingerprints: new Map() };
+    : { generation: 0, fingerprints: new Map(), hasCommits: false };
+  if (rows && appIdForm === "kdi" && !known.hasCommits) {
+    const other = await input.rowReader.otherTopic(rows, { topic, signal });
+    if (other !== null) throw otherTopic(topic, `it has rows of ${other}`);
+  }
   const resume: Resume = {
     next: new Map(),
+    appIdForm,
     verdicts: new Map(),
     recordGeneration: known.generation,
     overridden: new Set(),

@@ -1,4 +1,4 @@
-/** The two questions the ingester asks of rows that are already in a table. The answer comes from the engine. */
+/** The questions the ingester asks of rows that are already in a table. The answer comes from the engine. */
 
 import type { Opened } from "./destination.ts";
 
@@ -7,6 +7,8 @@ type Where = { topic: string; partition: number; signal: AbortSignal };
 export type RowReader = {
   /** Are there rows of this partition, whoever wrote them? False on a table without `_kafka`. */
   hasRowsOf(rows: Opened, where: Where): Promise<boolean>;
+  /** A topic other than this that rows say they are of, whatever wrote them; null where none does, or no column tells. */
+  otherTopic(rows: Opened, where: Omit<Where, "partition">): Promise<string | null>;
   /** Dead letters of this partition from offset `from` (inclusive) on, as `recordKey` names their records. */
   letteredRecords(letters: Opened, where: Where & { from: bigint }): Promise<Set<string>>;
 };

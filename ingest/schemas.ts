@@ -34,6 +34,23 @@ export function hasKafkaColumn(schema: StructType): boolean {
   return schema.fields.some((column) => column.name === KAFKA_FIELD.name);
 }
 
+/** Where rows say of which topic they are: in our own column, or where kafka-delta-ingest's documentation puts it. */
+export function topicColumn({ fields }: StructType): string | null {
+  for (const path of [
+    [KAFKA_FIELD.name, "topic"],
+    ["meta", "kafka", "topic"],
+  ]) {
+    let type: DataType | undefined = { type: "struct", fields };
+    for (const name of path)
+      type =
+        typeof type === "object" && type.type === "struct"
+          ? type.fields.find((one) => one.name === name)?.type
+          : undefined;
+    if (type === "string") return path.map((name) => `"${name}"`).join(".");
+  }
+  return null;
+}
+
 /**
  * The schema of a table that is made from message columns: `date` is added where the table is partitioned
  * by it and nothing else gives it; `_kafka` comes last.

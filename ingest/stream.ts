@@ -72,7 +72,10 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
   const life = new AbortController();
   const maintain = createMaintenance(log, life.signal);
   const chunks = new Map<number, ChunkContent>();
-  let resume: Resume = { next: new Map(), verdicts: new Map(), recordGeneration: 0, overridden: new Set() };
+  let resume: Resume = {
+    ...{ next: new Map(), appIdForm: "lab", verdicts: new Map() },
+    ...{ recordGeneration: 0, overridden: new Set() },
+  };
   /** Positions that the user's word moved and no commit has yet. */
   let moved: ReadonlyMap<number, bigint> = new Map();
   let rows: Opened | null = null;
@@ -235,6 +238,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
       chunks: [...unrecorded, ...contents],
       settled,
       recordGeneration: resume.recordGeneration,
+      appIdForm: resume.appIdForm,
       rows: opened,
       letters,
       destination,

@@ -9,7 +9,7 @@ import { createRelation } from "../engine/scan.ts";
 import { recordKey } from "./chunk.ts";
 import type { Opened } from "./destination.ts";
 import type { RowReader } from "./row-reader.ts";
-import { hasKafkaColumn } from "./schemas.ts";
+import { hasKafkaColumn, topicColumn } from "./schemas.ts";
 
 type Bounds = { minValues?: Record<string, unknown>; maxValues?: Record<string, unknown> };
 
@@ -54,6 +54,15 @@ export function createRowReader(options: { cache?: FileCache; memoryLimitBytes: 
         const sql =
           "SELECT 1 AS found FROM t WHERE _kafka.topic = $topic AND _kafka.partition = $partition LIMIT 1";
         return (await engine.rows(sql, { params: { topic, partition }, signal })).length > 0;
+      });
+    },
+    async otherTopic(rows, { topic, signal }) {
+      const column = topicColumn(rows.snapshot.schema);
+      if (column === null) return null;
+      return ask(rows, [...rows.snapshot.files()], signal, async (engine) => {
+        const sql = `SELECT ${column} AS topic FROM t WHERE ${column} <> $topic LIMIT 1`;
+        const [found] = await engine.rows(sql, { params: { topic }, signal });
+        return found === undefined ? null : String(found.topic);
       });
     },
     async letteredRecords(letters, { topic, partition, from, signal }) {
