@@ -12,6 +12,7 @@ import { createJsonSource, type Source } from "./json-source.ts";
 import { rowsOfMessages } from "./message-rows.ts";
 import { loadOrigins, type Origins } from "./origins.ts";
 import { createRawBatch, type RawBatch } from "./raw-batch.ts";
+import { checkRoute, ROUTE, routeRows } from "./route.ts";
 import { writeRowFiles } from "./row-files.ts";
 import { readText, TEXT_SCHEMA } from "./text-source.ts";
 import {
@@ -55,6 +56,8 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
   const prepared = new Map<string, Transform>();
   /** The same for constraints. */
   const compiled = new Map<string, Check[]>();
+  /** The same for routes. */
+  const checkedRoutes = new Set<string>();
   let last: Promise<unknown> = Promise.resolve();
 
   /** Runs `work` when what was asked for before is done, and clears up after it. */
@@ -80,9 +83,9 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
     if (plan.transform !== undefined && source.schema !== plan.input) encoded.evolvedInput = source.schema;
     if (source.places.length === 0) return encoded;
 
-    const { transform, partitionColumns, configuration = {} } = plan;
+    const { transform, route, partitionColumns, configuration = {} } = plan;
     const checks = transform === undefined ? await checksOfMessages(plan, source.schema, signal) : [];
-    const isTable = transform !== undefined || checks.length > 0;
+    const isTable = transform !== undefined || route !== undefined || checks.length > 0;
     const origins = await loadOrigins({
       engine,
       batch,
@@ -99,7 +102,9 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
     } else if (isTable) {
       const messages = rowsOfMessages(source, origins, plan, `origin.place AS ${PLACE}`);
       await engine.run(`CREATE OR REPLACE TEMP TABLE rows AS FROM ${messages.rows}`, { signal });
-      await settle(source, encoded, await dropViolators(engine, checks, signal), batch, signal);
+      const bad = await dropViolators(engine, checks, signal);
+      bad.push(...(await routed(plan, schema, signal)));
+      await settle(source, encoded, bad, batch, signal);
     } else {
       rows = rowsOfMessages(source, origins, plan);
       for (const place of source.places) counts.get(batch.partition(place))!.rows++;
@@ -111,6 +116,7 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
         ...rows,
         schema,
         partitionColumns,
+        route: route === undefined ? undefined : ROUTE,
         configuration,
         stagingDir,
         signal,
@@ -138,8 +144,23 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
     const failed = await applyTransform(engine, transform, { ...plan, schema }, count, signal);
     const checks = await checksOf(plan, schema, signal);
     failed.push(...(await dropViolators(engine, checks, signal)));
+    failed.push(...(await routed(plan, schema, signal)));
     await settle(source, encoded, failed, batch, signal);
     return schema;
+  }
+
+  /** Tells table `rows`, of `schema`, where each row goes; the letters that come of it. */
+  async function routed(
+    { route }: EncodePlan,
+    schema: StructType,
+    signal: AbortSignal,
+  ): Promise<BadRecord[]> {
+    if (route === undefined) return [];
+    const key = JSON.stringify([route, schema]);
+    if (!checkedRoutes.has(key)) await checkRoute(engine, route, schema, signal);
+    checkedRoutes.clear();
+    checkedRoutes.add(key);
+    return routeRows(engine, route, signal);
   }
 
   /** Adds letters to `encoded`, and counts what became of each message by what stands in table `rows`. */
@@ -232,6 +253,7 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
       }),
     checkTransform: (sql, input, signal) =>
       inTurn(async () => (await prepareAhead(sql, input, signal)).columns),
+    checkRoute: (sql, rows, signal) => inTurn(() => checkRoute(engine, sql, rows, signal)),
     async close() {
       await last;
       engine.close();

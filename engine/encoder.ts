@@ -23,6 +23,11 @@ export type EncodePlan = {
   onUnknownField: "add" | "ignore" | "deadletter";
   /** Derive column `date` from the Kafka timestamp in UTC where the plan partitions by it and no message or transform column gives it. */
   deriveDate: boolean;
+  /**
+   * A row-local DuckDB expression over a row's columns (those of the table, after the transform): its text tells to which table the row goes.
+   * Files are split by it.
+   */
+  route?: string;
   /** The table's properties: they say which columns get statistics, and with the schema what each row has to fulfil. */
   configuration?: Readonly<Record<string, string>>;
 };
@@ -32,6 +37,8 @@ export type EncodedFile = {
   /** Local path; the caller moves or deletes it. */
   file: string;
   partitionValues: PartitionValues;
+  /** Where the plan has a route: what it is for all rows of the file, as text; null for NULL. */
+  route?: string | null;
   rows: number;
   /** Bytes. */
   size: number;
@@ -72,6 +79,8 @@ export type Encoder = {
   ): Promise<StructType | null>;
   /** TRANSFORM_REFUSED with the reason where the SQL is not row-local; the columns it yields otherwise. */
   checkTransform(sql: string, input: StructType, signal: AbortSignal): Promise<readonly StructField[]>;
+  /** TRANSFORM_REFUSED with the reason where the SQL is no row-local expression over the columns of `rows` that gives a text. */
+  checkRoute(sql: string, rows: StructType, signal: AbortSignal): Promise<void>;
   /** UNSUPPORTED_FEATURE, naming the constraint, where rows cannot be checked for what the table asks of them; `encode` does, too. */
   checkConstraints(table: ConstrainedTable, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;

@@ -1,10 +1,9 @@
-/** Rows as Parquet files, one for each combination of partition values, with the protocol's statistics. */
+/** Rows as Parquet files, one for each combination of route and partition values, with the protocol's statistics. */
 
 import { randomUUID } from "node:crypto";
 import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { LabError } from "../core/errors.ts";
-import type { PartitionValues } from "../delta/actions.ts";
 import type { StructField, StructType } from "../delta/types.ts";
 import type { EncodedFile } from "./encoder.ts";
 import { type ColumnTexts, statsOfFile } from "./file-stats.ts";
@@ -18,6 +17,8 @@ export type WriteOptions = {
   keys: string;
   schema: StructType;
   partitionColumns: readonly string[];
+  /** A column of text beside those of the schema, quoted: files are split by it first, and it is not written. */
+  route?: string | undefined;
   /** See `EncodePlan`. */
   configuration: Readonly<Record<string, string>>;
   /** Files go here under fresh names. */
@@ -31,7 +32,7 @@ const ROWS = '"lab rows"';
 const FORMAT = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, RETURN_STATS";
 
 /** Columns that are put beside those of a table while its rows are looked at and written: their places, order and partitions. */
-const HELPERS = /^lab (file|row|rows|z|part|rank \d+|combination|key \d+)$/i;
+const HELPERS = /^lab (file|row|rows|z|part|route|rank \d+|combination|key \d+)$/i;
 
 /** UNSUPPORTED_FEATURE where a column of the table has the name of one that is put beside it: one would be taken for the other. */
 export function requireOwnNames({ fields }: StructType): void {
@@ -58,7 +59,7 @@ export async function writeRowFiles(options: WriteOptions): Promise<EncodedFile[
     const stats = statsOfFile(rows, columnTexts(row.column_statistics), options);
     return {
       file,
-      partitionValues: combinations[combination]!,
+      ...combinations[combination]!,
       rows,
       size: Number(row.file_size_bytes),
       stats,
@@ -101,23 +102,26 @@ export async function writeRowFiles(options: WriteOptions): Promise<EncodedFile[
 
 /** The partition values that occur among the rows, and how a row finds its place in them as table `combinations`. */
 async function findCombinations(options: WriteOptions) {
-  const { engine, schema, partitionColumns, signal } = options;
+  const { engine, schema, partitionColumns, route, signal } = options;
   const fields = partitionColumns.map((name) => schema.fields.find((field) => field.name === name)!);
-  if (fields.length === 0) {
-    return { combinations: [{}], matches: "true" };
+  const texts = fields.map(partitionText);
+  if (route !== undefined) texts.push(`${ROWS}.${route}`);
+  if (texts.length === 0) {
+    return { combinations: [{ partitionValues: {} }], matches: "true" };
   }
-  const keys = fields.map((field, i) => `${partitionText(field)} AS ${key(i)}`).join(", ");
+  const keys = texts.map((text, i) => `${text} AS ${key(i)}`).join(", ");
   await engine.run(
     `CREATE OR REPLACE TEMP TABLE combinations AS
      SELECT (row_number() OVER ())::INTEGER - 1 AS "lab combination", * FROM (SELECT DISTINCT ${keys} FROM ${options.keys} AS ${ROWS})`,
     { signal },
   );
   const rows = await engine.rows('SELECT * FROM combinations ORDER BY "lab combination"', { signal });
-  const combinations = rows.map(
-    (row): PartitionValues =>
-      Object.fromEntries(fields.map((field, i) => [field.name, row[`lab key ${i}`] as string | null])),
-  );
-  const matches = fields.map((field, i) => `${partitionText(field)} IS NOT DISTINCT FROM ${key(i)}`);
+  const combinations = rows.map((row): Pick<EncodedFile, "partitionValues" | "route"> => {
+    const keyOf = (i: number) => row[`lab key ${i}`] as string | null;
+    const partitionValues = Object.fromEntries(fields.map((field, i) => [field.name, keyOf(i)]));
+    return route === undefined ? { partitionValues } : { partitionValues, route: keyOf(fields.length) };
+  });
+  const matches = texts.map((text, i) => `${text} IS NOT DISTINCT FROM ${key(i)}`);
   return { combinations, matches: matches.join(" AND ") };
 }
 

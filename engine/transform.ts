@@ -240,10 +240,11 @@ function describeType(type: DataType): string {
   return typeof type === "string" ? type : type.type;
 }
 
-function isAboutAValue(error: unknown): boolean {
+/** Whether a statement failed for what a row holds. */
+export function isAboutAValue(error: unknown): boolean {
   return /^(Conversion|Invalid Input|Out of Range) Error/.test((error as Error).message);
 }
 
-function firstLine(error: unknown): string {
+export function firstLine(error: unknown): string {
   return (error as Error).message.split("\n")[0]!;
 }
