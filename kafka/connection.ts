@@ -5,6 +5,7 @@ import type { Log } from "../core/log.ts";
 import { readCommittedOnly } from "./cluster.ts";
 import { registerCodecs } from "./codecs.ts";
 import type { KafkaOptions } from "./ports.ts";
+import { vendorSecurity } from "./security.ts";
 
 /** Called with each line the client would log. */
 export type OnLine = (message: string, fields: Readonly<Record<string, unknown>>) => void;
@@ -18,12 +19,14 @@ export function newClient(options: KafkaOptions, onLine: OnLine = () => {}): Ven
   const config: KafkaConfig = {
     brokers: [...options.brokers],
     clientId: options.clientId,
+    ...vendorSecurity(options),
     connectionTimeout: Math.min(3_000, options.connectTimeoutMs),
     requestTimeout: 15_000,
     retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 4, restartOnFailure: async () => false },
     logLevel: kafkajs.logLevel.INFO,
     logCreator: () => (entry) => {
-      const { message, timestamp: _, logger: __, stack: ___, ...fields } = entry.log;
+      // `data` and `payload` are what its variables for debugging add: whole messages, those that hold a password among them.
+      const { message, timestamp, logger, stack, data, payload, ...fields } = entry.log;
       onLine(message, fields);
       forward(options.log, entry, message, fields);
     },

@@ -18,7 +18,12 @@ export type FakeSource = Source & {
   misdeliver(position: Position, generation?: number): Promise<void>;
   /** Moves the client's own position without a word. */
   drift(position: Position): void;
+  /** Delivers nothing more, and says nothing. */
+  silence(how: Silence): void;
 };
+
+/** How long a client that died without a word stays dead. */
+export type Silence = "until it rejoins" | "for good";
 
 export function createFakeSource(
   cluster: FakeCluster,
@@ -28,6 +33,7 @@ export function createFakeSource(
   const assignment = createAssignment();
   const pumping = new Set<Lane>();
   let handlers: SourceHandlers | null = null;
+  let silence: Silence | null = null;
   let end: () => void = () => {};
   const ended = new Promise<void>((resolve) => {
     end = resolve;
@@ -35,7 +41,9 @@ export function createFakeSource(
 
   const isCurrent = (lane: Lane, seeks: number) => assignment.lane(lane) === lane && lane.seeks === seeks;
 
+  let isStopped = false;
   function stop(): void {
+    isStopped = true;
     cluster.leave(options.group, member);
     settings.left(source);
     end();
@@ -77,7 +85,8 @@ export function createFakeSource(
       await new Promise(setImmediate);
       const { generation } = assignment;
       const { nextOffset } = lane;
-      if (generation === null || assignment.lane(lane) !== lane || lane.holds.size > 0) break;
+      if (silence !== null || generation === null || assignment.lane(lane) !== lane || lane.holds.size > 0)
+        break;
       if (cluster.find(lane.topic)?.logs[lane.partition] === undefined) break;
       const batch = batchOf(lane, nextOffset, generation);
       if (batch.fetchedOffset !== nextOffset) {
@@ -138,6 +147,13 @@ export function createFakeSource(
       const owned = positions.filter((position) => assignment.lane(position) !== undefined);
       if (!cluster.isDown) cluster.commit(options.group, owned);
     },
+    async rejoin() {
+      if (handlers === null) return;
+      cluster.leave(options.group, member);
+      await new Promise(setImmediate);
+      if (silence === "until it rejoins") silence = null;
+      if (!isStopped) cluster.join(options.group, member);
+    },
     async close() {
       stop();
     },
@@ -146,6 +162,9 @@ export function createFakeSource(
       const now = assignment.generation;
       if (lane !== undefined && now !== null)
         await deliver(lane, batchOf(position, position.nextOffset, generation ?? now));
+    },
+    silence(how) {
+      silence = how;
     },
     drift(position) {
       const lane = assignment.lane(position);

@@ -4,7 +4,7 @@ import { LabError } from "../core/errors.ts";
 import { RAISE_LIMIT } from "./failures.ts";
 import { createFakeCluster, type FakeTopic } from "./fake-cluster.ts";
 import type { NewRecord, Transaction } from "./fake-log.ts";
-import { createFakeSource, type FakeSource } from "./fake-source.ts";
+import { createFakeSource, type FakeSource, type Silence } from "./fake-source.ts";
 import { placeOf } from "./partitioner.ts";
 import type {
   Acked,
@@ -44,6 +44,8 @@ export type FakeControls = {
   misdeliver(position: Position, generation?: number): Promise<void>;
   /** The reader's client goes on from here, without a word, as one does that resets itself. */
   drift(position: Position): void;
+  /** The clients of the partition's readers die without a word. */
+  silence(partition: TopicPartition, how: Silence): void;
   /** What was published for the group. */
   groupOffset(group: string, partition: TopicPartition): bigint | null;
 };
@@ -106,6 +108,9 @@ export function fakeKafka(options: { now?: () => number; mostRecordsPerBatch?: n
     },
     drift(position) {
       for (const source of readersOf(position)) source.drift(position);
+    },
+    silence(partition, how) {
+      for (const source of readersOf(partition)) source.silence(how);
     },
     groupOffset: cluster.committed,
   };

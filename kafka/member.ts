@@ -3,6 +3,7 @@
 import type { Consumer, EachBatchPayload } from "kafkajs";
 import { LabError } from "../core/errors.ts";
 import { sleep } from "../core/retry.ts";
+import { bySubscription } from "./assigner.ts";
 import { newClient } from "./connection.ts";
 import type { RawBatch } from "./fetched.ts";
 import type { KafkaOptions, Position, SourceOptions, TopicPartition } from "./ports.ts";
@@ -62,6 +63,7 @@ export function createMember(kafka: KafkaOptions, options: SourceOptions, events
     maxWaitTimeInMs: options.maxWaitMs ?? 250,
     metadataMaxAge: options.metadataMaxAgeMs ?? 10_000,
     allowAutoTopicCreation: false,
+    partitionAssigners: [bySubscription],
     retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 6, restartOnFailure: async () => false },
   });
   let isOver = false;

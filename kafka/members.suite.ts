@@ -135,6 +135,64 @@ export function memberPromises(check: Check): void {
     assert.deepEqual(reader.values(0), ["0", "1", "2", "3", "4", "5"]);
   });
 
+  check(
+    "a rejoin ends one generation and begins another, and each record is handled once",
+    async (t, bench, admin) => {
+      const topic = await newTopic(admin, 2);
+      await send(t, bench, topic, [...numbered(0, 0, 5), ...numbered(1, 0, 5)]);
+      const reader = openReader(t, bench.kafka, { topic, group: topic });
+      await reader.untilPosition(0, 5n);
+      await reader.untilPosition(1, 5n);
+      const before = reader.assigned.length;
+      const asked = Date.now();
+      await reader.source.rejoin();
+      await until("the next generation", () => reader.partitions().length === 2);
+      assert.ok(Date.now() - asked < bench.sessionMs, "it left the group: no session was waited for");
+      assert.equal(reader.assigned.length, before + 1);
+      await send(t, bench, topic, [...numbered(0, 5, 1), ...numbered(1, 5, 1)]);
+      await reader.untilPosition(0, 6n);
+      await reader.untilPosition(1, 6n);
+      for (const partition of [0, 1])
+        assert.deepEqual(reader.values(partition), ["0", "1", "2", "3", "4", "5"]);
+      assert.deepEqual([reader.breaches, reader.outages, reader.fatals], [[], [], []]);
+      await Promise.all([reader.source.rejoin(), reader.source.rejoin()]);
+      await until("another generation", () => reader.partitions().length === 2);
+      await reader.source.close();
+      await reader.source.rejoin();
+      assert.equal(await admin.groupMembers(topic), 0, "a source that is closed stays away");
+    },
+  );
+
+  check(
+    "members of one group that read different topics get each the partitions of their own",
+    async (t, bench, admin) => {
+      const [one, other] = [await newTopic(admin, 3), await newTopic(admin, 2)];
+      const readers = [one, other, other].map((topic) =>
+        openReader(t, bench.kafka, { topic, group: one, metadataMaxAgeMs: 500 }),
+      );
+      const owned = (n: number) => readers[n]!.partitions();
+      const topicsOf = () => readers.map(({ assigned }) => assigned.at(-1)?.partitions.map((p) => p.topic));
+      await until("all are read", () => owned(0).length === 3 && owned(1).length + owned(2).length === 2);
+      assert.deepEqual(owned(0).sort(), [0, 1, 2]);
+      assert.deepEqual([...owned(1), ...owned(2)].sort(), [0, 1]);
+      assert.deepEqual(topicsOf(), [[one, one, one], [other], [other]]);
+      // Noticed by those who read it, though another member leads the group.
+      for (const [topic, total] of [
+        [one, 4],
+        [other, 4],
+      ] as const)
+        await bench.addPartitions(topic, total);
+      await until(
+        "the new ones, too",
+        () => owned(0).length === 4 && owned(1).length === 2 && owned(2).length === 2,
+      );
+      await send(t, bench, other, numbered(3, 0, 1));
+      const reader = readers.slice(1).find((each) => each.partitions().includes(3))!;
+      await reader.untilPosition(3, 1n);
+      for (const { breaches, fatals } of readers) assert.deepEqual([breaches, fatals], [[], []]);
+    },
+  );
+
   check("a reader's own failure is fatal, and ends the run", async (t, bench, admin) => {
     const topic = await newTopic(admin, 1);
     await send(t, bench, topic, numbered(0, 0, 1));

@@ -50,8 +50,9 @@ export type SourceHandlers = {
 /** A member of a consumer group that never commits group offsets to decide anything, and never resets a position by itself. */
 export type Source = {
   /**
-   * Joins and delivers until `close`, or until `fatal` was called. Rejects with BROKER_UNREACHABLE, TOPIC_MISSING, KAFKA_DENIED if it
-   * cannot join at first. A rejection of `handlers.batch` is fatal.
+   * Joins and delivers until `close`, or until `fatal` was called. Rejects with BROKER_UNREACHABLE, TOPIC_MISSING, KAFKA_DENIED, KAFKA_TLS
+   * if it cannot join at first; later these are outages: rights and certificates come back as brokers do. A rejection of `handlers.batch`
+   * is fatal.
    */
   run(handlers: SourceHandlers): Promise<void>;
   /**
@@ -67,6 +68,11 @@ export type Source = {
   resume(partitions: readonly TopicPartition[]): void;
   /** Writes group offsets for lag tools. Best effort: never read back. */
   publishOffsets(positions: readonly Position[]): Promise<void>;
+  /**
+   * Ends the client that is there and joins with a new one: `revoked`, then `assigned` with a new generation, as in a rebalance. Resolves
+   * when the old one is gone, within seconds whatever state it is in; does nothing before the first join and after `close`.
+   */
+  rejoin(): Promise<void>;
   /** Leaves the group at once, so that others need not wait for a timeout. */
   close(): Promise<void>;
 };
@@ -117,9 +123,37 @@ export type Admin = {
   close(): Promise<void>;
 };
 
+/** Gives a token for SASL OAUTHBEARER; asked before each authentication, so it keeps what is still good. Rejects with a LabError. */
+export type TokenSource = () => Promise<string>;
+
+/** Who we are to the brokers. */
+export type Sasl =
+  | {
+      mechanism: "PLAIN" | "SCRAM-SHA-256" | "SCRAM-SHA-512";
+      username: string;
+      /** Secret: in no message, log line or `details`. */
+      password: string;
+    }
+  /** AWS MSK IAM is this on the wire, with a token of its own kind. */
+  | { mechanism: "OAUTHBEARER"; token: TokenSource };
+
+/** Connections under TLS; every text is PEM. */
+export type Tls = {
+  /** Whom to trust instead of the authorities that Node knows. */
+  ca?: string;
+  /** Our own certificate with its key, for brokers that ask for one. */
+  client?: { cert: string; key: string; passphrase?: string };
+  /** False: any name in the broker's certificate will do. Its signature is checked all the same. */
+  checkServerName: boolean;
+};
+
 export type KafkaOptions = {
   brokers: readonly string[];
   clientId: string;
+  /** Absent: nobody. */
+  sasl?: Sasl | undefined;
+  /** Absent: in the clear. */
+  tls?: Tls | undefined;
   /** How long the first contact may take, in ms, before BROKER_UNREACHABLE. Later outages are retried for ever. */
   connectTimeoutMs: number;
   /** Where the client's own lines go, each one level lower than it says; absent: nowhere. */

@@ -1,7 +1,7 @@
 /** A member of a consumer group that outlives its clients: joined again after an outage, positioned by the reader alone. */
 
 import { setTimeout as delay } from "node:timers/promises";
-import { isLabError, type LabError } from "../core/errors.ts";
+import { type ErrorCode, isLabError, type LabError } from "../core/errors.ts";
 import { sleep } from "../core/retry.ts";
 import { createAssignment, type Lane } from "./assignment.ts";
 import { EARLIEST, LATEST, openBrokerAccess } from "./broker-access.ts";
@@ -14,6 +14,8 @@ import { within } from "./within.ts";
 const PAUSE_MS = { first: 250, most: 2_000 };
 /** Failures inside the client that name no outage: joined again this often, without a batch in between, before they are fatal. */
 const MOST_BUGS = 3;
+/** What ends by itself once somebody has put it right, though the same attempt fails till then. */
+const COMES_BACK: ReadonlySet<ErrorCode> = new Set(["TOPIC_MISSING", "KAFKA_DENIED", "KAFKA_TLS"]);
 /** How long a later contact may take. */
 const CONTACT_MS = 30_000;
 /** How long `close` waits for a group that is busy with itself. */
@@ -29,7 +31,10 @@ export function createSource(kafka: KafkaOptions, options: SourceOptions): Sourc
   const attempt = { brokers: kafka.brokers, topic: options.topics.join(", ") };
   let handlers: SourceHandlers | null = null;
   let member: Member | null = null;
+  let hasJoined = false;
   let bugs = 0;
+  let abandon: () => void = () => {};
+  let memberEnds: Promise<unknown> = Promise.resolve();
   let fail: (error: Error) => void = () => {};
 
   function endAssignment(): void {
@@ -177,23 +182,26 @@ export function createSource(kafka: KafkaOptions, options: SourceOptions): Sourc
     }
   }
 
-  /** Runs one member to its end; resolves with why, or null where `close` came. */
+  /** Runs one member to its end; resolves with why, or null where `close` or `rejoin` came. */
   async function runMember(contactMs: number, onJoined: () => void): Promise<LabError | null> {
     const mine = newMember();
     member = mine;
     const failed = new Promise<never>((_, reject) => {
       fail = (error) => reject(new ReaderFailed(error));
     });
-    failed.catch(() => {});
+    const abandoned = new Promise<"abandoned">((resolve) => {
+      abandon = () => resolve("abandoned");
+    });
+    const over = Promise.race([stopped, abandoned, failed]);
+    over.catch(() => {});
     try {
-      const connected = within(contactMs, mine.connect());
-      if ((await Promise.race([stopped, connected])) === "late")
-        throw unreachable("no answer in time", undefined, attempt);
-      if (closing.signal.aborted) return null;
+      const connected = await Promise.race([over, within(contactMs, mine.connect())]);
+      if (connected === "late") throw unreachable("no answer in time", undefined, attempt);
+      if (connected !== undefined) return null;
       const joined = mine.join().then(onJoined);
       joined.catch(() => {});
-      await Promise.race([stopped, failed, joined]);
-      await Promise.race([stopped, failed, mine.crashed]);
+      if ((await Promise.race([over, joined])) !== undefined) return null;
+      await Promise.race([over, mine.crashed]);
       return null;
     } catch (error) {
       if (error instanceof ReaderFailed) throw error;
@@ -207,16 +215,17 @@ export function createSource(kafka: KafkaOptions, options: SourceOptions): Sourc
 
   async function run(given: SourceHandlers): Promise<void> {
     handlers = given;
-    let hasJoined = false;
     const deadline = Date.now() + kafka.connectTimeoutMs;
     try {
       for (let failures = 0; !closing.signal.aborted; failures++) {
         const contactMs = hasJoined ? CONTACT_MS : Math.max(1, deadline - Date.now());
-        const error = await runMember(contactMs, () => {
+        const ending = runMember(contactMs, () => {
           hasJoined = true;
           failures = 0;
         });
-        if (error === null) return;
+        memberEnds = ending.catch(() => {});
+        const error = await ending;
+        if (error === null) continue;
         const pauseMs = Math.min(PAUSE_MS.most, PAUSE_MS.first * 2 ** failures);
         if (!hasJoined && (!error.retryable || Date.now() + pauseMs > deadline)) throw error;
         if (hasJoined && !canRecover(error)) return given.fatal(error);
@@ -231,9 +240,9 @@ export function createSource(kafka: KafkaOptions, options: SourceOptions): Sourc
     }
   }
 
-  /** A topic that is gone may be made again; a bug of the client may not strike twice. */
+  /** A topic that is gone may be made again, a right given back; a bug of the client may not strike twice. */
   function canRecover(error: LabError): boolean {
-    if (error.retryable || error.code === "TOPIC_MISSING") return true;
+    if (error.retryable || COMES_BACK.has(error.code)) return true;
     if (error.code !== "INTERNAL" && error.code !== "KAFKA_PROTOCOL") return false;
     bugs += 1;
     return bugs <= MOST_BUGS;
@@ -252,6 +261,13 @@ export function createSource(kafka: KafkaOptions, options: SourceOptions): Sourc
     async publishOffsets(positions) {
       const owned = positions.filter((position) => assignment.lane(position) !== undefined);
       if (owned.length > 0) await member?.commit(owned).catch(() => {});
+    },
+    async rejoin() {
+      if (!hasJoined) return;
+      // The side connection may be what is stuck; the next question makes a new one.
+      void access.close();
+      abandon();
+      await memberEnds;
     },
     async close() {
       closing.abort();
