@@ -26,6 +26,8 @@ export const ERRORS = {
   BROKER_UNREACHABLE: outage("No broker answers at the address."),
   TOPIC_MISSING: usage("The topic does not exist."),
   KAFKA_DENIED: usage("The broker refuses the credentials or the rights."),
+  KAFKA_TLS: usage("The connection to the broker cannot be made safe, or is not trusted."),
+  TOKEN_UNREACHABLE: outage("The endpoint that gives tokens for Kafka does not answer."),
   CODEC_UNSUPPORTED: failed("A batch is compressed in a way that cannot be read here."),
   KAFKA_PROTOCOL: failed("The broker answered something that does not fit the protocol."),
   MESSAGE_TOO_LARGE: failed("A message is larger than the broker accepts."),

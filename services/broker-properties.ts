@@ -1,9 +1,13 @@
 /** The settings of the lab's broker: one node that is broker and controller, quick to join, loopback only. */
 
+/** A way in beside the one in the clear. What it asks for stands in `config`, under `listener.name.<name in lower case>`. */
+export type BrokerListener = { name: string; protocol: "SASL_PLAINTEXT" | "SASL_SSL" | "SSL"; port: number };
+
 export type BrokerPropertiesOptions = {
   port: number;
   controllerPort: number;
   logDir: string;
+  listeners?: readonly BrokerListener[];
   /** Over the lab's own, by Kafka's names. */
   config?: Readonly<Record<string, string>>;
 };
@@ -37,16 +41,18 @@ export const COMMON_PROPERTIES: Readonly<Record<string, string>> = {
 
 /** The settings of a broker on 127.0.0.1. */
 export function brokerProperties(options: BrokerPropertiesOptions): Record<string, string> {
-  const { port, controllerPort, logDir } = options;
+  const { port, controllerPort, logDir, listeners = [] } = options;
+  const others = listeners.map(({ name, port }) => `,${name}://127.0.0.1:${port}`).join("");
+  const protocols = listeners.map(({ name, protocol }) => `,${name}:${protocol}`).join("");
   return {
     "process.roles": "broker,controller",
     "node.id": "1",
     "controller.quorum.voters": `1@127.0.0.1:${controllerPort}`,
     "controller.listener.names": "CONTROLLER",
     "inter.broker.listener.name": "PLAINTEXT",
-    listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
-    "advertised.listeners": `PLAINTEXT://127.0.0.1:${port}`,
-    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+    listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}${others}`,
+    "advertised.listeners": `PLAINTEXT://127.0.0.1:${port}${others}`,
+    "listener.security.protocol.map": `PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT${protocols}`,
     "log.dirs": logDir,
     "num.network.threads": "2",
     "num.io.threads": "4",

@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isLabError, LabError } from "../core/errors.ts";
 import { sleep } from "../core/retry.ts";
-import { brokerProperties, propertiesText } from "./broker-properties.ts";
+import { type BrokerListener, brokerProperties, propertiesText } from "./broker-properties.ts";
 import { type Guarded, spawnGuarded } from "./guard.ts";
 import type { Java } from "./java.ts";
 import { classArchive, kafkaClassPath } from "./kafka-jars.ts";
@@ -25,6 +25,10 @@ export type JvmBrokerOptions = {
   logFile?: string;
   /** Broker settings over those of the lab, by Kafka's own names. */
   config?: Readonly<Record<string, string>>;
+  /** Ways in beside the one in the clear on `port`. */
+  listeners?: readonly BrokerListener[];
+  /** Users that a new broker knows from its first start, as `SCRAM-SHA-512=[name=N,password=P]`. */
+  scramUsers?: readonly string[];
   readyMs?: number;
   say: (line: string) => void;
   signal: AbortSignal;
@@ -116,8 +120,9 @@ async function format(setup: Setup): Promise<void> {
       settings,
       propertiesText(brokerProperties({ port: 9092, controllerPort: 9093, logDir: fresh })),
     );
+    const users = (options.scramUsers ?? []).flatMap((user) => ["--add-scram", user]);
     const tool = setup.launch(
-      ["kafka.tools.StorageTool", "format", "--cluster-id", CLUSTER_ID, "--config", settings],
+      ["kafka.tools.StorageTool", "format", "--cluster-id", CLUSTER_ID, "--config", settings, ...users],
       ["-XX:TieredStopAtLevel=1"],
     );
     const exit = await tool.exited;
@@ -133,7 +138,7 @@ async function runBroker(setup: Setup, port: number): Promise<JvmBroker> {
   const { dataDir, logDir, archive, isArchived, options } = setup;
   const settings = join(dataDir, "broker.properties");
   const properties = brokerProperties({
-    ...{ port, controllerPort: await freePort(), logDir },
+    ...{ port, controllerPort: await freePort(), logDir, listeners: options.listeners ?? [] },
     config: options.config ?? {},
   });
   await writeFile(settings, propertiesText(properties));
