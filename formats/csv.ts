@@ -1,0 +1,120 @@
+/** CSV by RFC 4180, one record a message. */
+
+import { isUtf8 } from "node:buffer";
+import { CsvError, parse } from "csv-parse/sync";
+import { LabError } from "../core/errors.ts";
+import { decimalOf } from "../delta/schema.ts";
+import type { DataType, StructType } from "../delta/types.ts";
+import type { Decoded, Decoder } from "./decoder.ts";
+
+export type CsvOptions = {
+  /** Between fields: one character, a comma unless told. */
+  delimiter?: string;
+  /** Each message begins with a line of column names; otherwise fields are `columns` by their place. */
+  header?: boolean;
+  /** Of the table or a schema file, without `_kafka` and what is derived: what texts are to become. Columns it lacks stay texts. */
+  columns: StructType | null;
+};
+
+/** A field as it was written: a quoted one may be empty without being null. */
+type Field = { text: string; isQuoted: boolean };
+type ToJson = (text: string) => string;
+
+const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+const NUMBERS = new Set<DataType>(["byte", "short", "integer", "long", "float", "double"]);
+const BYTE_ORDER_MARK = "\ufeff";
+
+/** CONFIG_INVALID for a delimiter that is none, and where nothing names the columns. */
+export function createCsvDecoder(options: CsvOptions): Decoder {
+  const { delimiter = ",", header = false, columns } = options;
+  if (delimiter.length !== 1 || /["\r\n]/.test(delimiter))
+    throw new LabError("CONFIG_INVALID", `${JSON.stringify(delimiter)} cannot stand between fields of CSV`, {
+      hint: "use one character, such as , ; | or a tab",
+    });
+  if (!header && !columns)
+    throw new LabError("CONFIG_INVALID", "nothing names the columns of the CSV messages", {
+      hint: "give a schema file or a table that exists, or say that messages begin with a header line",
+    });
+  const places = columns?.fields.map(({ name }) => name) ?? [];
+  const types = new Map(columns?.fields.map(({ name, type }) => [name, toJsonOf(type)]));
+
+  function decode(value: Uint8Array | null): Decoded {
+    if (value === null) return bad("NULL_VALUE", "the value is null (a tombstone), not CSV");
+    if (value.length === 0) return bad("EMPTY_VALUE", "the value is empty, not CSV");
+    if (!isUtf8(value)) return bad("INVALID_UTF8", "the value is not UTF-8 text");
+    const bytes = Buffer.from(value.buffer, value.byteOffset, value.length);
+    const records = readRecords(bytes.toString("utf8"), delimiter);
+    if (typeof records === "string") return bad("MALFORMED_CSV", records);
+    const names = header ? records.shift()?.map(({ text }) => text) : places;
+    const [record, second] = records;
+    if (!names || !record) return bad("EMPTY_VALUE", "the value has no record");
+    if (second) return bad("SEVERAL_RECORDS", `the value has ${records.length} records, not one`);
+    if (new Set(names).size < names.length)
+      return bad("DUPLICATE_COLUMN", `the header names ${firstDouble(names)} twice`);
+    if (record.length !== names.length)
+      return bad("WRONG_COLUMN_COUNT", `the record has ${record.length} fields for ${names.length} columns`);
+    const members = record.map(({ text, isQuoted }, i) => {
+      const name = names[i]!;
+      const json = text === "" && !isQuoted ? "null" : (types.get(name) ?? JSON.stringify)(text);
+      return `${JSON.stringify(name)}:${json}`;
+    });
+    return { objects: [Buffer.from(`{${members.join(",")}}`)] };
+  }
+
+  return { prepare: async () => {}, decode, schema: () => columns };
+}
+
+/** The records of `text`, or what is wrong with its quotes. A byte order mark before them is left out. */
+function readRecords(text: string, delimiter: string): Field[][] | string {
+  const csv = text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
+  if (!/["\r]/.test(csv)) return splitPlain(csv, delimiter);
+  try {
+    return parse(csv, {
+      delimiter,
+      record_delimiter: ["\r\n", "\n"],
+      relax_column_count: true,
+      cast: (field, { quoting }) => ({ text: field, isQuoted: quoting }),
+    }) as unknown as Field[][];
+  } catch (error) {
+    if (error instanceof CsvError) return error.message;
+    throw error;
+  }
+}
+
+/** Where nothing is quoted there is nothing to parse, and most messages are like that: a parser for each takes fifty times as long. */
+function splitPlain(csv: string, delimiter: string): Field[][] {
+  const lines = csv.split("\n");
+  if (lines.at(-1) === "") lines.pop();
+  return lines.map((line) => line.split(delimiter).map((text) => ({ text, isQuoted: false })));
+}
+
+/**
+ * How the text of a field is said in JSON for a column of `type`. What is not of the type stays a text: the encoder refuses it and tells
+ * the column.
+ */
+function toJsonOf(type: DataType): ToJson {
+  if (typeof type !== "string") return (text) => (isJsonObjectOrArray(text) ? text : JSON.stringify(text));
+  if (NUMBERS.has(type) || decimalOf(type))
+    return (text) => (JSON_NUMBER.test(text) ? text : JSON.stringify(text));
+  if (type === "boolean")
+    return (text) => (/^(?:true|false)$/i.test(text) ? text.toLowerCase() : JSON.stringify(text));
+  return JSON.stringify;
+}
+
+function isJsonObjectOrArray(text: string): boolean {
+  if (!/^\s*[[{]/.test(text)) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function firstDouble(names: readonly string[]): string {
+  return JSON.stringify(names.find((name, i) => names.indexOf(name) < i));
+}
+
+function bad(code: string, message: string): Decoded {
+  return { bad: { stage: "decode", code, message } };
+}
