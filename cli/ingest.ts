@@ -72,7 +72,7 @@ export const ingest = defineCommand({
     const brokers = await findBrokers(values.kafka, values.data);
     // Loaded here: the client, DuckDB and the S3 SDK are heavy, and what is above can fail without them.
     const { createIngest } = await import("../ingest/run.ts");
-    const { createMetrics } = await import("../ingest/metrics.ts");
+    const { createMetrics, exposeReports } = await import("../ingest/metrics.ts");
     const { createRowReader } = await import("../ingest/table-rows.ts");
     const { createEncoder } = await import("../engine/duckdb-encoder.ts");
     const { openFileCache } = await import("../engine/file-cache.ts");
@@ -110,11 +110,12 @@ export const ingest = defineCommand({
           }),
           openStore: (uri) => openStore(uri, { signal: new AbortController().signal, env }),
           encoder,
+          decoderFor: async () => null,
           rowReader: createRowReader({
             cache: await openFileCache({ folder: cacheDir, maxBytes: values.memory }),
             memoryLimitBytes: values.memory,
           }),
-          metricsFor: createMetrics(registry, Date.now),
+          metricsFor: createMetrics(registry),
           log,
           now: Date.now,
           onStep: (step) => {
@@ -122,6 +123,7 @@ export const ingest = defineCommand({
           },
         },
       );
+      exposeReports(registry, () => running.reports());
       const state = () => ({ part: "ingest", pid: process.pid, streams: running.reports() });
       const isReady = () => {
         const reports = running.reports();

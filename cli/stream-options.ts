@@ -234,6 +234,8 @@ function oneStream(stream: Partial<LabStream>, values: StreamValues, lab: LabYam
     partitionBy: values.partitionBy ?? stream.partitionBy ?? [],
     ...(transform === undefined ? {} : { transform }),
     metadata: values.metadata ?? true,
+    keepRaw: false,
+    maxTables: 100,
     flush: {
       latencyMs: values.flushLatency ?? parsed(duration, flush.latency) ?? STREAM_DEFAULTS.latencyMs,
       rows: values.flushRows ?? flush.rows ?? STREAM_DEFAULTS.rows,

@@ -8,13 +8,14 @@ import { type Check, type ConstrainedTable, compileConstraints } from "./constra
 import { encodeApart } from "./encode-apart.ts";
 import type { BadRecord, Encoded, EncodePlan, Encoder } from "./encoder.ts";
 import { openEngine } from "./instance.ts";
+import { withRawValue } from "./kafka-column.ts";
 import { createJsonSource, type Source } from "./json-source.ts";
 import { rowsOfMessages } from "./message-rows.ts";
 import { loadOrigins, type Origins } from "./origins.ts";
 import { createRawBatch, type RawBatch } from "./raw-batch.ts";
 import { checkRoute, ROUTE, routeRows } from "./route.ts";
 import { writeRowFiles } from "./row-files.ts";
-import { readText, TEXT_SCHEMA } from "./text-source.ts";
+import { isPlain, readPlain, schemaOf } from "./plain-source.ts";
 import {
   applyTransform,
   INDEX_FIELD,
@@ -75,11 +76,12 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
     return turn;
   }
 
-  async function encode(batch: RawBatch, plan: EncodePlan, signal: AbortSignal): Promise<Encoded> {
+  async function encode(batch: RawBatch, asked: EncodePlan, signal: AbortSignal): Promise<Encoded> {
+    const plan = asked.keepRaw ? { ...asked, schema: withRawValue(asked.schema) } : asked;
     const source = await read(batch, plan, signal);
     const counts = emptyCounts(batch);
     const encoded: Encoded = { files: [], bad: source.bad, counts, evolvedSchema: undefined };
-    if (plan.transform === undefined && source.schema !== plan.schema) encoded.evolvedSchema = source.schema;
+    if (plan.transform === undefined && source.schema !== asked.schema) encoded.evolvedSchema = source.schema;
     if (plan.transform !== undefined && source.schema !== plan.input) encoded.evolvedInput = source.schema;
     if (source.places.length === 0) return encoded;
 
@@ -90,7 +92,8 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
       engine,
       batch,
       places: source.places,
-      withValues: plan.format === "text",
+      withValues: isPlain(plan),
+      keepRaw: plan.keepRaw,
       withPlaces: isTable,
       signal,
     });
@@ -98,7 +101,7 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
     let rows = { rows: "rows", keys: "rows" };
     if (transform !== undefined) {
       schema = await makeTransformedRows({ ...plan, transform }, source, origins, encoded, batch, signal);
-      if (schema !== plan.schema) encoded.evolvedSchema = schema;
+      if (schema !== asked.schema) encoded.evolvedSchema = schema;
     } else if (isTable) {
       const messages = rowsOfMessages(source, origins, plan, `origin.place AS ${PLACE}`);
       await engine.run(`CREATE OR REPLACE TEMP TABLE rows AS FROM ${messages.rows}`, { signal });
@@ -139,7 +142,7 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
     const columns = source.schema.fields.map((field) => ({ field, sql: source.column(field) }));
     const count = source.places.length;
     await loadMessages(engine, { columns, origins, from: source.from, count }, signal);
-    const transform = await prepare(plan.transform, source.schema, signal);
+    const transform = await prepare(plan.transform, source.schema, plan.keepRaw, signal);
     const schema = mergeYield(transform, plan, plan.onUnknownField === "add");
     const failed = await applyTransform(engine, transform, { ...plan, schema }, count, signal);
     const checks = await checksOf(plan, schema, signal);
@@ -190,7 +193,7 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
   /** The same for messages as they are: they were looked at for nulls already, but not for what partition columns store as null. */
   async function checksOfMessages(plan: EncodePlan, schema: StructType, signal: AbortSignal) {
     const isLeft = ({ kind, path }: Check) =>
-      kind !== "notNull" || plan.format === "text" || plan.partitionColumns.includes(path[0]!);
+      kind !== "notNull" || isPlain(plan) || plan.partitionColumns.includes(path[0]!);
     return (await checksOf(plan, schema, signal)).filter(isLeft);
   }
 
@@ -204,8 +207,7 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
 
   /** The messages in their own schema: the table's, or, before a transform, the one it reads. */
   async function read(batch: RawBatch, plan: EncodePlan, signal: AbortSignal): Promise<Source> {
-    if (plan.format === "text")
-      return readText(batch, plan.transform === undefined ? plan.schema : TEXT_SCHEMA);
+    if (isPlain(plan)) return readPlain(batch, plan.transform === undefined ? plan.schema : schemaOf(plan), plan);
     if (plan.transform === undefined) return json.read(batch, plan, signal);
     const { input, schema: hints } = plan;
     // Fields that the table ignores are still the transform's to read.
@@ -215,12 +217,17 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
   }
 
   async function inferInput(batch: RawBatch, format: EncodePlan["format"], signal: AbortSignal) {
-    return format === "text" ? TEXT_SCHEMA : json.infer(batch, signal);
+    return isPlain({ format }) ? schemaOf({ format }) : json.infer(batch, signal);
   }
 
   /** The transform over `messages` as they stand, of schema `input`. */
-  async function prepare(sql: string, input: StructType, signal: AbortSignal): Promise<Transform> {
-    const key = JSON.stringify([sql, input]);
+  async function prepare(
+    sql: string,
+    input: StructType,
+    keepRaw: boolean,
+    signal: AbortSignal,
+  ): Promise<Transform> {
+    const key = JSON.stringify([sql, input, keepRaw]);
     const known = prepared.get(key) ?? (await prepareTransform(engine, sql, input, signal));
     prepared.clear();
     prepared.set(key, known);
@@ -228,12 +235,17 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
   }
 
   /** The transform over messages that are yet to come. */
-  async function prepareAhead(sql: string, input: StructType, signal: AbortSignal): Promise<Transform> {
+  async function prepareAhead(
+    sql: string,
+    input: StructType,
+    keepRaw: boolean,
+    signal: AbortSignal,
+  ): Promise<Transform> {
     const none = { batch: createRawBatch(), places: new Uint32Array(), withValues: false, withPlaces: true };
-    const origins = await loadOrigins({ engine, ...none, signal });
+    const origins = await loadOrigins({ engine, ...none, keepRaw, signal });
     const columns = input.fields.map((field) => ({ field, sql: "NULL" }));
     await loadMessages(engine, { columns, origins, from: "origins AS origin", count: 0 }, signal);
-    return prepare(sql, input, signal);
+    return prepare(sql, input, keepRaw, signal);
   }
 
   const encodeBatch = encodeApart(encode);
@@ -241,9 +253,10 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
     encode: (batch, plan, signal) => inTurn(() => encodeBatch(batch, plan, signal)),
     inferSchema: (batch, plan, signal) =>
       inTurn(async () => {
-        const input = await inferInput(batch, plan.format, signal);
+        const input = plan.input ?? (await inferInput(batch, plan.format, signal));
         if (plan.transform === undefined || input === null) return input;
-        const { columns, isUnnesting } = await prepareAhead(plan.transform, input, signal);
+        const { transform, keepRaw = false } = plan;
+        const { columns, isUnnesting } = await prepareAhead(transform, input, keepRaw, signal);
         return { type: "struct", fields: isUnnesting ? [...columns, INDEX_FIELD] : columns };
       }),
     inferInput: (batch, plan, signal) => inTurn(() => inferInput(batch, plan.format, signal)),
@@ -251,8 +264,8 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
       inTurn(async () => {
         await compile(table, signal);
       }),
-    checkTransform: (sql, input, signal) =>
-      inTurn(async () => (await prepareAhead(sql, input, signal)).columns),
+    checkTransform: (sql, input, signal, keepRaw = false) =>
+      inTurn(async () => (await prepareAhead(sql, input, keepRaw, signal)).columns),
     checkRoute: (sql, rows, signal) => inTurn(() => checkRoute(engine, sql, rows, signal)),
     async close() {
       await last;

@@ -3,16 +3,19 @@
 import type { PartitionValues } from "../delta/actions.ts";
 import type { StructField, StructType } from "../delta/types.ts";
 import type { ConstrainedTable } from "./constraints.ts";
+import type { Derived } from "./partitioning.ts";
 import type { RawBatch } from "./raw-batch.ts";
 
 /** How messages become rows of one table. Fixed for an encoder's life except `schema`, which follows the table. */
 export type EncodePlan = {
-  format: "json" | "text";
+  format: "json" | "text" | "bytes";
   /** The table's whole schema, `_kafka` last where metadata is on. */
   schema: StructType;
   partitionColumns: readonly string[];
   /** `_kafka` is written. */
   metadata: boolean;
+  /** With it, in its field `value`, the value's bytes as they came (`RawBatch.original`). A table without the field gets it. */
+  keepRaw: boolean;
   /** Row-local DuckDB SQL over `messages`; absent: the message's fields as they are. */
   transform?: string;
   /**
@@ -21,8 +24,8 @@ export type EncodePlan = {
    */
   input?: StructType;
   onUnknownField: "add" | "ignore" | "deadletter";
-  /** Derive column `date` from the Kafka timestamp in UTC where the plan partitions by it and no message or transform column gives it. */
-  deriveDate: boolean;
+  /** Columns to derive in rows that neither message nor transform gives them in: `derivedOf` the table. */
+  derived: readonly Derived[];
   /**
    * A row-local DuckDB expression over a row's columns (those of the table, after the transform): its text tells to which table the row goes.
    * Files are split by it.
@@ -65,10 +68,13 @@ export type Encoded = {
 export type Encoder = {
   /** Rows of `batch` as files in the staging folder. Throws only for a bug, an outage of the disk, or an abort: bad records are values. */
   encode(batch: RawBatch, plan: EncodePlan, signal: AbortSignal): Promise<Encoded>;
-  /** The schema a first batch suggests (without `_kafka`), by the rules of docs/formats.md; null when no record of it parses. */
+  /**
+   * The schema a first batch suggests (without `_kafka`), by the rules of docs/formats.md; null when no record of it parses. Where the
+   * plan says what the messages are, they are not looked at.
+   */
   inferSchema(
     batch: RawBatch,
-    plan: Pick<EncodePlan, "format" | "transform">,
+    plan: Pick<EncodePlan, "format" | "transform" | "input"> & Partial<Pick<EncodePlan, "keepRaw">>,
     signal: AbortSignal,
   ): Promise<StructType | null>;
   /** The schema of the messages themselves, which a transform reads; null when no record of it parses. */
@@ -78,7 +84,12 @@ export type Encoder = {
     signal: AbortSignal,
   ): Promise<StructType | null>;
   /** TRANSFORM_REFUSED with the reason where the SQL is not row-local; the columns it yields otherwise. */
-  checkTransform(sql: string, input: StructType, signal: AbortSignal): Promise<readonly StructField[]>;
+  checkTransform(
+    sql: string,
+    input: StructType,
+    signal: AbortSignal,
+    keepRaw?: boolean,
+  ): Promise<readonly StructField[]>;
   /** TRANSFORM_REFUSED with the reason where the SQL is no row-local expression over the columns of `rows` that gives a text. */
   checkRoute(sql: string, rows: StructType, signal: AbortSignal): Promise<void>;
   /** UNSUPPORTED_FEATURE, naming the constraint, where rows cannot be checked for what the table asks of them; `encode` does, too. */

@@ -1,23 +1,26 @@
 /** One chunk from messages to files and letters, and the table it needs if that is yet to be made. */
 
 import { rm } from "node:fs/promises";
+import { isLabError } from "../core/errors.ts";
 import { parseSchema } from "../delta/schema.ts";
+import { mergeSchemas } from "../delta/schema-merge.ts";
 import type { Snapshot } from "../delta/table.ts";
 import type { StructType } from "../delta/types.ts";
 import { requirePromised } from "../delta/writer-duties.ts";
 import { ENFORCED } from "../engine/constraints.ts";
-import type { EncodePlan, Encoder } from "../engine/encoder.ts";
-import { KAFKA_FIELD } from "../engine/kafka-column.ts";
+import type { BadRecord, Encoded, EncodePlan, Encoder } from "../engine/encoder.ts";
+import { KAFKA_FIELD, withoutKafka } from "../engine/kafka-column.ts";
 import type { RawBatch } from "../engine/raw-batch.ts";
 import { TEXT_SCHEMA } from "../engine/text-source.ts";
 import type { ChunkContent, Letter } from "./chunk.ts";
+import { type Decoded, without } from "./decode.ts";
 import { inputProperty } from "./identity.ts";
-import type { StreamOptions } from "./options.ts";
+import type { Format, StreamOptions } from "./options.ts";
 import { hasKafkaColumn, tableSchema } from "./schemas.ts";
 
 type PlanOptions = Pick<
   StreamOptions,
-  "format" | "schema" | "transform" | "metadata" | "partitionBy" | "onUnknownField"
+  "format" | "schema" | "transform" | "route" | "metadata" | "partitionBy" | "onUnknownField"
 >;
 
 /** The schema of a table that is yet to be made; null where only messages can tell it and there are none. */
@@ -27,25 +30,44 @@ export function declaredSchema(options: PlanOptions): StructType | null {
   return columns && tableSchema(columns, options.partitionBy, options.metadata);
 }
 
-/** The schema that these messages suggest for a table that is yet to be made; null where none of them tells anything. */
+/**
+ * The schema that messages suggest for a table that is yet to be made, with the columns that their format promises; null where none of
+ * them tells anything.
+ */
 export async function firstSchema(
   encoder: Encoder,
   raw: RawBatch,
   options: PlanOptions,
+  promised: StructType | null,
   signal: AbortSignal,
 ): Promise<StructType | null> {
   const declared = declaredSchema(options);
   if (declared) return declared;
-  const plan = {
-    format: options.format,
-    ...(options.transform === undefined ? {} : { transform: options.transform }),
-  };
-  const inferred = await encoder.inferSchema(raw, plan, signal);
+  const format = encoderFormat(options.format);
+  const suggested = await encoder.inferInput(raw, { format }, signal);
+  const input = promised && raw.length > 0 ? filledUp(promised, suggested) : suggested;
+  const { transform } = options;
+  const inferred =
+    input && transform !== undefined
+      ? await encoder.inferSchema(raw, { format, transform, input }, signal)
+      : input;
   if (inferred) return tableSchema(inferred.fields, options.partitionBy, options.metadata);
   // Objects without a field are rows all the same.
   return (await hasRows(encoder, raw, signal))
     ? tableSchema([], options.partitionBy, options.metadata)
     : null;
+}
+
+/** `promised`, and the columns that only messages have. */
+function filledUp(promised: StructType, suggested: StructType | null): StructType {
+  const known = new Set(promised.fields.map(({ name }) => name.toLowerCase()));
+  const more = suggested?.fields.filter(({ name }) => !known.has(name.toLowerCase())) ?? [];
+  return { type: "struct", fields: [...promised.fields, ...more] };
+}
+
+/** What the encoder reads of a format: everything that is decoded before becomes JSON. */
+function encoderFormat(format: Format): EncodePlan["format"] {
+  return format === "text" || format === "bytes" ? format : "json";
 }
 
 async function hasRows(encoder: Encoder, raw: RawBatch, signal: AbortSignal): Promise<boolean> {
@@ -78,42 +100,42 @@ export async function requireWritable(
   await encoder.checkConstraints({ configuration: metadata.configuration, schema, partitionColumns }, signal);
 }
 
-/** Encodes in place: afterwards the chunk holds files, letters and counts, and no messages. Without a table there are letters alone. */
+/** A table to write to: its newest version, the schema to write with, and that of the messages which a transform reads. */
+export type Target = { snapshot: Snapshot; schema: StructType; messages: StructType | undefined };
+
+/**
+ * Encodes in place: afterwards the chunk holds files, letters and counts, and no messages. Without a table there are letters alone.
+ * `decoded` is what the format made of the chunk's messages.
+ */
 export async function encodeChunk(
   chunk: ChunkContent,
   input: {
     encoder: Encoder;
     options: PlanOptions;
-    /** The table, and the schema to write with; null while no message has told its columns. */
-    table: { snapshot: Snapshot; schema: StructType; messages: StructType | undefined } | null;
+    decoded: Decoded;
+    /** Columns that the format promises; null where it does not. */
+    promised: StructType | null;
+    /** Null while no message has told the table's columns. */
+    table: Target | null;
     signal: AbortSignal;
   },
 ): Promise<void> {
-  const { encoder, options, table, signal } = input;
+  const { encoder, options, table, promised, signal } = input;
   const raw = chunk.raw;
   if (!raw) return;
-  const plan = table ? planFor(options, table) : NO_TABLE;
+  const target = table && promised ? grownBy(table, promised, options) : table;
+  const plan = target ? planFor(options, target) : NO_TABLE;
   if (raw.length > 0) {
-    const encoded = await encoder.encode(raw, plan, signal);
+    const encoded = await encodeWhole(encoder, input.decoded, plan, signal);
     chunk.files = encoded.files;
-    if (table) chunk.evolvedSchema = encoded.evolvedSchema;
-    if (options.format === "json" && encoded.evolvedInput && encoded.evolvedInput.fields.length > 0)
-      chunk.evolvedInput = encoded.evolvedInput;
-    chunk.letters = encoded.bad.map((bad): Letter => {
-      const copy = (bytes: Uint8Array | null) => (bytes === null ? null : Uint8Array.from(bytes));
-      return {
-        topic: raw.topic(bad.index),
-        partition: raw.partition(bad.index),
-        offset: raw.offset(bad.index),
-        timestampMs: raw.timestampMs(bad.index),
-        key: copy(raw.key(bad.index)),
-        value: copy(raw.value(bad.index)),
-        headers: raw.headers(bad.index).map(([name, value]) => [name, copy(value)] as const),
-        stage: bad.stage,
-        code: bad.code,
-        message: bad.message,
-      };
-    });
+    if (table && target) {
+      chunk.evolvedSchema =
+        encoded.evolvedSchema ?? (target.schema === table.schema ? undefined : target.schema);
+      const messages =
+        encoded.evolvedInput ?? (target.messages === table.messages ? undefined : target.messages);
+      if (plan.format === "json" && messages && messages.fields.length > 0) chunk.evolvedInput = messages;
+    }
+    chunk.letters = encoded.bad.map((bad) => letterOf(raw, bad));
     for (const [partition, { rows, skipped }] of encoded.counts) {
       const counts = chunk.counts.get(partition);
       if (!counts) continue;
@@ -128,16 +150,83 @@ export async function encodeChunk(
   chunk.raw = null;
 }
 
-function planFor(
-  options: PlanOptions,
-  {
-    snapshot,
-    schema,
-    messages,
-  }: { snapshot: Snapshot; schema: StructType; messages: StructType | undefined },
-): EncodePlan {
+/**
+ * Encodes what was decoded. Letters are told by the places of the messages themselves; of a message that holds several objects one of which
+ * is bad, none becomes a row.
+ */
+async function encodeWhole(
+  encoder: Encoder,
+  decoded: Decoded,
+  plan: EncodePlan,
+  signal: AbortSignal,
+): Promise<Encoded> {
+  const bad = new Map<number, BadRecord>(decoded.bad.map((record) => [record.index, record]));
+  for (let messages = decoded; ; ) {
+    const encoded = await encoder.encode(messages.batch, plan, signal);
+    const isWhole = encoded.bad.every(({ index }) => isAlone(messages, index));
+    for (const record of encoded.bad) {
+      const index = messages.placeOf(record.index);
+      if (!bad.has(index)) bad.set(index, { ...record, index });
+    }
+    if (isWhole) return { ...encoded, bad: [...bad.values()].sort((a, b) => a.index - b.index) };
+    await Promise.all(encoded.files.map(({ file }) => rm(file, { force: true })));
+    messages = without(messages, new Set(bad.keys()));
+  }
+}
+
+/** Objects of one message stand side by side. */
+function isAlone({ batch, placeOf }: Decoded, index: number): boolean {
+  const place = placeOf(index);
+  const isBefore = index > 0 && placeOf(index - 1) === place;
+  const isBehind = index + 1 < batch.length && placeOf(index + 1) === place;
+  return !isBefore && !isBehind;
+}
+
+function letterOf(raw: RawBatch, { index, stage, code, message }: BadRecord): Letter {
+  const copy = (bytes: Uint8Array | null) => (bytes === null ? null : Uint8Array.from(bytes));
   return {
-    format: options.format,
+    topic: raw.topic(index),
+    partition: raw.partition(index),
+    offset: raw.offset(index),
+    timestampMs: raw.timestampMs(index),
+    key: copy(raw.key(index)),
+    value: copy(raw.value(index)),
+    headers: raw.headers(index).map(([name, value]) => [name, copy(value)] as const),
+    stage,
+    code,
+    message,
+  };
+}
+
+/**
+ * The target with what the format promises beyond it: a column of the table, where no transform stands in between and new fields are
+ * columns; else one of the messages. What contradicts the table's columns is left as the table has it: such messages become letters.
+ */
+function grownBy(table: Target, promised: StructType, options: PlanOptions): Target {
+  if (options.transform !== undefined)
+    return { ...table, messages: table.messages ? grown(table.messages, promised) : promised };
+  if (options.onUnknownField !== "add") return table;
+  return { ...table, schema: grown(table.schema, promised) };
+}
+
+function grown(schema: StructType, promised: StructType): StructType {
+  const columns = withoutKafka(schema);
+  let merged = columns;
+  for (const field of promised.fields) {
+    try {
+      merged = mergeSchemas(merged, { type: "struct", fields: [field] });
+    } catch (error) {
+      if (!isLabError(error, "SCHEMA_MISMATCH")) throw error;
+    }
+  }
+  if (merged === columns) return schema;
+  const kafka = schema.fields.filter((field) => field.name === KAFKA_FIELD.name);
+  return { type: "struct", fields: [...merged.fields, ...kafka] };
+}
+
+function planFor(options: PlanOptions, { snapshot, schema, messages }: Target): EncodePlan {
+  return {
+    format: encoderFormat(options.format),
     schema,
     partitionColumns: snapshot.partitionColumns,
     configuration: snapshot.metadata.configuration,
@@ -145,6 +234,7 @@ function planFor(
     onUnknownField: options.onUnknownField,
     deriveDate: snapshot.partitionColumns.includes("date"),
     ...(options.transform === undefined ? {} : { transform: options.transform }),
+    ...(options.route === undefined ? {} : { route: options.route }),
     ...(messages === undefined ? {} : { input: messages }),
   };
 }

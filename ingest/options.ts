@@ -10,6 +10,9 @@ export type StartPosition =
   | { kind: "time"; timestampMs: number }
   | { kind: "offsets"; next: ReadonlyMap<number, bigint> };
 
+/** What a message's value is. Whether a schema registry is behind it, and which framing it has, is the decoder's to know. */
+export type Format = "json" | "ndjson" | "csv" | "avro" | "protobuf" | "text" | "bytes";
+
 export type StreamOptions = {
   topic: string;
   /** Canonical URI of the table. */
@@ -20,11 +23,17 @@ export type StreamOptions = {
   appIdForm?: AppIdForm;
   /** Consumer group; workers on one table share one. */
   group: string;
-  format: "json" | "text";
+  format: Format;
   /** Schema of a table that is yet to be made, without `_kafka`; absent: from the first messages. */
   schema?: StructType;
   partitionBy: readonly string[];
   transform?: string;
+  /** Row-local SQL over the row's columns: rows go to table `<table>__<value>`, and the table itself keeps the positions. */
+  route?: string;
+  /** How many tables a route may make; records beyond become letters. */
+  maxTables: number;
+  /** Keep the value's bytes in `_kafka.value`. */
+  keepRaw: boolean;
   /** Write `_kafka`; on a table that others made only if it has the column or the user asked. */
   metadata: boolean;
   flush: { latencyMs: number; rows: number; bytes: number };

@@ -20,17 +20,23 @@ export type PartitionReport = {
   buffered: number;
 };
 
+/** What `lab status`, the dashboard and the alerts go by. */
 export type StreamReport = {
   topic: string;
   table: string;
   tableUri: string;
-  state: "starting" | "joining" | "running" | "paused" | "stopping" | "stopped";
+  state: "starting" | "joining" | "running" | "paused" | "stopping" | "stopped" | "failed";
+  /** Why it waits or ended, in words; null while it works. */
   reason: string | null;
   version: number | null;
   buffer: { rows: number; bytes: number };
   lastCommit: { version: number; at: string; rows: number; letters: number; durationMs: number } | null;
   lastError: { code: string; message: string; at: string } | null;
   partitions: PartitionReport[];
+  /** Settled records per second, over the last half minute. */
+  ratePerSecond: number;
+  /** How long records wait without a position moving; 0 while nothing waits. */
+  secondsSinceProgress: number;
   totals: {
     rows: number;
     letters: number;
@@ -41,7 +47,11 @@ export type StreamReport = {
   };
 };
 
-export type Lag = { partition: number; records: bigint; seconds: number };
+type Lag = { records: bigint; seconds: number };
+
+const RATE_WINDOW_MS = 30_000;
+/** End offsets that were read longer ago than this say nothing about now. */
+const ENDS_HOLD_MS = 30_000;
 
 type Committed = {
   /** Null where letters were written before there was a table. */
@@ -66,13 +76,17 @@ export type Report = {
   rebalanced(): void;
   ends(next: ReadonlyMap<number, bigint>): void;
   stopped(): void;
-  lags(): Lag[];
+  /** The stream cannot go on, and does not. */
+  failed(error: LabError): void;
+  /** When the oldest message of the commit that is under way was read; null where none is. */
+  commitOpenedMs(): number | null;
   read(): StreamReport;
 };
 
 export function createReport(options: Pick<StreamOptions, "topic" | "tableUri">, now: () => number): Report {
   let state: State | null = null;
   let isStopped = false;
+  let isFailed = false;
   /** An outage that nothing has contradicted yet. */
   let outage: string | null = null;
   let version: number | null = null;
@@ -83,16 +97,21 @@ export function createReport(options: Pick<StreamOptions, "topic" | "tableUri">,
   const ends = new Map<number, bigint>();
   /** Since when something waits, per partition: the time of the oldest record read and not settled, or when the end was first seen to be ahead. */
   const waitingSince = new Map<number, number>();
+  const startedMs = now();
+  let progressMs = startedMs;
+  let endsMs = Number.NEGATIVE_INFINITY;
+  let commitOpenedMs: number | null = null;
+  /** Records of the commits of the last seconds. */
+  let recent: { atMs: number; records: number }[] = [];
   const iso = () => new Date(now()).toISOString();
 
   function lagOf(partition: number): Lag | null {
     const end = ends.get(partition);
     const next = settled.get(partition);
-    if (end === undefined || next === undefined) return null;
+    if (end === undefined || next === undefined || now() - endsMs > ENDS_HOLD_MS) return null;
     const records = end > next ? end - next : 0n;
     const since = waitingSince.get(partition);
     return {
-      partition,
       records,
       seconds: records === 0n || since === undefined ? 0 : Math.max(0, (now() - since) / 1000),
     };
@@ -103,7 +122,22 @@ export function createReport(options: Pick<StreamOptions, "topic" | "tableUri">,
     return progress !== undefined && progress.next > (settled.get(partition) ?? progress.next);
   }
 
+  function isWaiting(): boolean {
+    if (isFailed || isStopped) return false;
+    const found = phase();
+    if (found === "starting" || found === "joining") return true;
+    return (state?.assigned ?? []).some((partition) => (lagOf(partition)?.records ?? 1n) > 0n);
+  }
+
+  function ratePerSecond(): number {
+    const sinceMs = now() - RATE_WINDOW_MS;
+    recent = recent.filter(({ atMs }) => atMs >= sinceMs);
+    const seconds = Math.max(1_000, now() - Math.max(sinceMs, startedMs)) / 1000;
+    return Math.round((recent.reduce((sum, { records }) => sum + records, 0) / seconds) * 10) / 10;
+  }
+
   function phase(): StreamReport["state"] {
+    if (isFailed) return "failed";
     if (isStopped) return "stopped";
     if (!state || state.generation < 0) return "starting";
     if (state.phase === "idle" || state.phase === "assigning") return outage === null ? "joining" : "paused";
@@ -132,12 +166,16 @@ export function createReport(options: Pick<StreamOptions, "topic" | "tableUri">,
   return {
     observe(next) {
       state = next;
+      const ids = next.commit?.chunks ?? [];
+      const opened = next.chunks.flatMap(({ id, openedMs }) => (ids.includes(id) ? [openedMs] : []));
+      commitOpenedMs = opened.length === 0 ? null : Math.min(...opened);
     },
     opened(at) {
       version = at;
     },
     position(partition, next) {
       outage = null;
+      progressMs = now();
       settled.set(partition, next);
     },
     fetched(batch) {
@@ -146,6 +184,8 @@ export function createReport(options: Pick<StreamOptions, "topic" | "tableUri">,
     },
     committed(commit) {
       outage = null;
+      progressMs = now();
+      recent.push({ atMs: progressMs, records: commit.rows + commit.letters + commit.skipped });
       totals.rows += commit.rows;
       totals.letters += commit.letters;
       totals.skipped += commit.skipped;
@@ -178,17 +218,24 @@ export function createReport(options: Pick<StreamOptions, "topic" | "tableUri">,
       totals.rebalances++;
     },
     ends(next) {
+      endsMs = now();
       for (const [partition, end] of next) {
         ends.set(partition, end);
         const isAhead = end > (settled.get(partition) ?? end);
         if (!isAhead) waitingSince.delete(partition);
         else if (!waitingSince.has(partition)) waitingSince.set(partition, now());
       }
+      if (!isWaiting()) progressMs = now();
     },
     stopped() {
       isStopped = true;
     },
-    lags: () => (state ? [...state.partitions.keys()].flatMap((partition) => lagOf(partition) ?? []) : []),
+    failed(error) {
+      isFailed = true;
+      outage = error.message;
+      lastError = { code: error.code, message: error.message, at: iso() };
+    },
+    commitOpenedMs: () => commitOpenedMs,
     read: () => ({
       topic: options.topic,
       table: tableNameOfUri(options.tableUri),
@@ -203,6 +250,8 @@ export function createReport(options: Pick<StreamOptions, "topic" | "tableUri">,
       lastCommit,
       lastError,
       partitions: [...(state?.assigned ?? [])].sort((a, b) => a - b).map(partitionReport),
+      ratePerSecond: ratePerSecond(),
+      secondsSinceProgress: isWaiting() ? Math.round((now() - progressMs) / 100) / 10 : 0,
       totals: { ...totals },
     }),
   };

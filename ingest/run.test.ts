@@ -1,36 +1,74 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isLabError } from "../core/errors.ts";
-import { streamFixture } from "../test/support/stream-fixture.ts";
+import { type Fixture, streamFixture } from "../test/support/stream-fixture.ts";
 import { until } from "../test/support/until.ts";
 import { groupOf } from "./identity.ts";
 import type { StreamOptions } from "./options.ts";
+import type { Ingest } from "./run.ts";
 
 const json = (value: unknown) => ({ key: null, value: JSON.stringify(value) });
 
-test("of two streams in a process, one that cannot go on ends both, and the other loses nothing", async (t) => {
-  const fixture = await streamFixture(t);
-  const later = { latencyMs: 60_000, rows: 1e6, bytes: 1 << 28 };
-  const stream = (topic: string, more: Partial<StreamOptions>): StreamOptions => {
+const later = { latencyMs: 60_000, rows: 1e6, bytes: 1 << 28 };
+
+/** Streams of topics `t` and `u`, each into a table of its own, over fresh topics. */
+function twoStreams(fixture: Fixture, more: Partial<StreamOptions>): StreamOptions[] {
+  return ["t", "u"].map((topic): StreamOptions => {
     fixture.kafka.createTopic(topic, 1);
     const tableUri = topic === "u" ? `${fixture.tableUri}-other` : fixture.tableUri;
     return {
       ...{ topic, tableUri, app: "lab", group: groupOf("lab", tableUri), format: "json", partitionBy: [] },
+      ...{ keepRaw: false, maxTables: 100 },
       ...{ metadata: true, flush: later, start: { kind: "earliest" }, onBadRecord: "deadletter" },
-      ...{ onUnknownField: "add", onTopicReset: "fail", tableProperties: {}, once: false, ...more },
+      ...{ onUnknownField: "add", onTopicReset: "fail", tableProperties: {}, once: false },
+      ...(topic === "u" ? more : {}),
     };
-  };
+  });
+}
+
+const stateOf = (worker: { ingest?: Ingest }, topic: string) =>
+  worker.ingest?.reports().find((report) => report.topic === topic);
+
+test("of two streams in a process, one that cannot go on ends alone: it is reported, and the other goes on", async (t) => {
+  const fixture = await streamFixture(t);
   const flush = { ...later, latencyMs: 20 };
+  const streams = twoStreams(fixture, { onBadRecord: "stop", flush });
+  const worker = fixture.start({}, { streams });
+  fixture.kafka.append("u", 0, [{ key: null, value: "{broken" }]);
+  await until("the bad stream has failed", () => stateOf(worker, "u")?.state === "failed");
+  assert.equal(stateOf(worker, "u")?.lastError?.code, "BAD_RECORD");
+  fixture.kafka.append("t", 0, [json({ id: 1 }), json({ id: 2 })]);
+  await until("the good one reads on", () => stateOf(worker, "t")?.buffer.rows === 2);
+  await assert.rejects(worker.end(), (error) => isLabError(error, "BAD_RECORD"));
+  assert.deepEqual(await fixture.rows("SELECT id FROM t ORDER BY id"), [{ id: 1n }, { id: 2n }]);
+});
+
+test("a stream that cannot even begin is reported as failed, and the others run", async (t) => {
+  const fixture = await streamFixture(t);
+  const [good, bad] = twoStreams(fixture, { topic: "missing" });
+  const worker = fixture.start({}, { streams: [good!, bad!] });
+  await until("it has failed", () => stateOf(worker, "missing")?.state === "failed");
+  fixture.kafka.append("t", 0, [json({ id: 1 })]);
+  await until("the other reads", () => stateOf(worker, "t")?.buffer.rows === 1);
+  await assert.rejects(worker.end(), (error) => isLabError(error, "TOPIC_MISSING"));
+});
+
+test("a bug in one stream ends the process, and the other stream loses nothing", async (t) => {
+  const fixture = await streamFixture(t);
+  const streams = twoStreams(fixture, { flush: { ...later, latencyMs: 20 } });
   const worker = fixture.start(
     {},
-    { streams: [stream("t", {}), stream("u", { onBadRecord: "stop", flush })] },
+    {
+      streams,
+      onStep: () => {
+        if (stateOf(worker, "t")?.state === "running") throw new Error("a bug");
+      },
+    },
   );
   fixture.kafka.append("t", 0, [json({ id: 1 }), json({ id: 2 })]);
-  await until("the good stream holds what it read", () =>
-    worker.ingest?.reports().some((report) => report.topic === "t" && report.buffer.rows === 2),
-  );
-  fixture.kafka.append("u", 0, [{ key: null, value: "{broken" }]);
-  await assert.rejects(worker.ended, (error) => isLabError(error, "BAD_RECORD"));
+  await until("the good stream holds what it read", () => stateOf(worker, "t")?.buffer.rows === 2);
+  fixture.kafka.append("u", 0, [json({ id: 3 })]);
+  await assert.rejects(worker.ended, /a bug/);
   assert.deepEqual(await fixture.rows("SELECT id FROM t ORDER BY id"), [{ id: 1n }, { id: 2n }]);
 });
 

@@ -1,17 +1,18 @@
 /** Many streams in one process: opens what they need, runs them, closes it again. */
 
-import { LabError } from "../core/errors.ts";
+import { asLabError, isLabError, LabError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { retry } from "../core/retry.ts";
 import { probePutIfAbsent } from "../delta/store/probe.ts";
 import type { Store } from "../delta/store/store.ts";
 import type { Encoder } from "../engine/encoder.ts";
+import type { Decoder } from "../formats/decoder.ts";
 import type { Admin, Kafka } from "../kafka/ports.ts";
 import { createDestination } from "./destination.ts";
 import type { StreamMetrics } from "./metrics.ts";
 import type { StreamOptions } from "./options.ts";
 import type { CommitStep } from "./publish.ts";
-import type { StreamReport } from "./report.ts";
+import { createReport, type Report, type StreamReport } from "./report.ts";
 import type { RowReader } from "./row-reader.ts";
 import { createStream, type Stream } from "./stream.ts";
 
@@ -20,6 +21,8 @@ export type IngestDeps = {
   openStore: (uri: string) => Promise<Store>;
   encoder: Encoder;
   rowReader: RowReader;
+  /** What reads the stream's format; null where the encoder reads messages as they are. */
+  decoderFor: (stream: StreamOptions) => Promise<Decoder | null>;
   metricsFor: (labels: { topic: string; table: string }) => StreamMetrics;
   log: Log;
   now: () => number;
@@ -43,16 +46,25 @@ const STOP_GRACE_MS = 10_000;
 const STALL_MS = 120_000;
 
 export type Ingest = {
-  /** Ends when every stream has ended; rejects with the first failure, once the others have settled what they hold. */
+  /**
+   * Ends when every stream has ended. A stream that cannot go on ends alone, is logged and reported as failed, and the others go on; a bug
+   * ends them all, each once it has settled what it holds. Rejects with a bug, else with the first failure.
+   */
   run(signal: AbortSignal): Promise<void>;
   reports(): StreamReport[];
 };
 
+type Entry = { stream: StreamOptions; report: Report };
+
 /** Prepares the streams; nothing is opened before `run`. */
 export function createIngest(options: IngestOptions, deps: IngestDeps): Ingest {
-  const streams: Stream[] = [];
+  function tellOfFailure({ topic, tableUri }: StreamOptions, { code, message, hint }: LabError): void {
+    if (options.streams.length === 1) return;
+    deps.log.error({ event: "failed", topic, table: tableUri, code, hint }, `the stream ended: ${message}`);
+  }
+  const entries = options.streams.map((stream) => ({ stream, report: createReport(stream, deps.now) }));
 
-  async function start(stream: StreamOptions, admin: Admin, signal: AbortSignal): Promise<void> {
+  async function start({ stream, report }: Entry, admin: Admin, signal: AbortSignal): Promise<void> {
     if ((await admin.partitions(stream.topic)) === null) {
       throw new LabError("TOPIC_MISSING", `topic ${stream.topic} does not exist`, {
         hint: `make it by producing: lab produce --topic ${stream.topic} --source orders`,
@@ -76,6 +88,8 @@ export function createIngest(options: IngestOptions, deps: IngestDeps): Ingest {
         ...deps,
         admin,
         destination,
+        report,
+        decoder: await deps.decoderFor(stream),
         metrics: deps.metricsFor({ topic: stream.topic, table: stream.tableUri }),
         chunkBytes: Math.max(1 << 20, Math.floor(options.chunkBytes * share)),
         budgetBytes: Math.max(4 << 20, Math.floor(options.budgetBytes * share)),
@@ -83,7 +97,6 @@ export function createIngest(options: IngestOptions, deps: IngestDeps): Ingest {
         stallMs: options.stallMs ?? STALL_MS,
       });
       running = created;
-      streams.push(created);
       const stop = () => created.stop();
       signal.addEventListener("abort", stop, { once: true });
       try {
@@ -102,25 +115,26 @@ export function createIngest(options: IngestOptions, deps: IngestDeps): Ingest {
       const failure = new AbortController();
       const either = AbortSignal.any([signal, failure.signal]);
       try {
-        const results = await Promise.allSettled(
-          options.streams.map((stream) =>
-            start(stream, admin, either).catch((error: unknown) => {
+        const failures: LabError[] = [];
+        await Promise.all(
+          entries.map((entry) =>
+            start(entry, admin, either).catch((error: unknown) => {
               // Stopped before it had begun.
-              if (signal.aborted && error === signal.reason) return;
-              // What one stream cannot go on from ends the process: loudly, and with nothing of the others lost.
-              failure.abort(error);
-              throw error;
+              if (either.aborted && error === either.reason) return;
+              const failed = asLabError(error);
+              failures.push(failed);
+              entry.report.failed(failed);
+              if (failed.code === "INTERNAL") failure.abort(failed);
+              else tellOfFailure(entry.stream, failed);
             }),
           ),
         );
-        const failed = results.find(
-          (result) => result.status === "rejected" && result.reason === failure.signal.reason,
-        );
-        if (failed?.status === "rejected") throw failed.reason;
+        const [first] = failures;
+        if (first) throw failures.find((error) => isLabError(error, "INTERNAL")) ?? first;
       } finally {
         await admin.close();
       }
     },
-    reports: () => streams.map((stream) => stream.report()),
+    reports: () => entries.map(({ report }) => report.read()),
   };
 }

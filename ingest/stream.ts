@@ -5,22 +5,25 @@ import type { Log } from "../core/log.ts";
 import { retry, sleep } from "../core/retry.ts";
 import type { StructType } from "../delta/types.ts";
 import type { Encoder } from "../engine/encoder.ts";
+import type { Decoder } from "../formats/decoder.ts";
 import type { Admin, FetchedBatch, Kafka, Position } from "../kafka/ports.ts";
 import { appendBatch, type ChunkContent, emptyChunk, heldBytes, removeFiles } from "./chunk.ts";
+import { decodeMessages } from "./decode.ts";
 import { deferred } from "./deferred.ts";
 import type { Destination, Opened } from "./destination.ts";
 import { declaredSchema, encodeChunk, firstSchema, requireWritable, storedInput } from "./encode-chunk.ts";
+import { appId } from "./identity.ts";
 import { type Effect, type Event, step } from "./machine.ts";
 import { createMaintenance } from "./maintenance.ts";
 import type { StreamMetrics } from "./metrics.ts";
 import type { StreamOptions } from "./options.ts";
 import { createPatience } from "./patience.ts";
 import { type CommitStep, publish, refuseLetters } from "./publish.ts";
-import { createReport, type StreamReport } from "./report.ts";
+import type { Report } from "./report.ts";
 import { outOfRange, type Resume, readResume } from "./resume.ts";
 import type { RowReader } from "./row-reader.ts";
 import { initialState, type Limits } from "./state.ts";
-import { tellOfCommit } from "./tell-commit.ts";
+import { tellOfChunk, tellOfCommit } from "./tell-commit.ts";
 
 export type StreamDeps = {
   kafka: Kafka;
@@ -28,7 +31,10 @@ export type StreamDeps = {
   destination: Destination;
   encoder: Encoder;
   rowReader: RowReader;
+  /** What reads the format; null where the encoder reads messages as they are. */
+  decoder: Decoder | null;
   metrics: StreamMetrics;
+  report: Report;
   log: Log;
   now: () => number;
   onStep: (step: CommitStep) => void;
@@ -48,7 +54,6 @@ export type Stream = {
   stop(): void;
   /** Hears of an outage of the store that is being waited out on the stream's behalf. */
   storeOutage(error: unknown, pauseMs: number): void;
-  report(): StreamReport;
 };
 
 /** How often time-driven decisions are looked at, in ms. */
@@ -57,13 +62,18 @@ const TICK_MS = 100;
 const WATERMARKS_MS = 1000;
 
 export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
-  const { kafka, admin, destination, encoder, metrics, now } = deps;
+  const { kafka, admin, destination, encoder, metrics, report, now } = deps;
   const log = deps.log.child({ topic: options.topic, table: options.tableUri });
   const source = kafka.source({ topics: [options.topic], group: options.group });
-  const report = createReport(options, now);
   const ended = deferred();
   const background = new Set<Promise<void>>();
   const patience = createPatience({ ...deps, topic: options.topic });
+
+  const decoding = {
+    decoder: deps.decoder,
+    mayBeGzip: ["json", "ndjson", "csv"].includes(options.format),
+    keepRaw: options.keepRaw,
+  };
 
   let state = initialState(limitsOf(options, deps, null));
   /** Cancels what is under way for the buffers that are dropped. */
@@ -78,6 +88,8 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
   };
   /** Positions that the user's word moved and no commit has yet. */
   let moved: ReadonlyMap<number, bigint> = new Map();
+  /** The txn of each assigned partition as we last read or wrote it (`PublishInput`). */
+  let owned: ReadonlyMap<number, bigint | undefined> = new Map();
   let rows: Opened | null = null;
   let letters: Opened | null = null;
   /** The schema that the newest encoded, uncommitted chunk was written with. */
@@ -95,10 +107,6 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
     if (event.type === "fetched" || event.type === "positions") patience.progressed();
     for (const effect of next.effects) perform(effect, batch);
     report.observe(state);
-    metrics.buffered(
-      state.chunks.reduce((sum, chunk) => sum + chunk.rows, 0),
-      state.chunks.reduce((sum, chunk) => sum + chunk.bytes, 0),
-    );
   }
 
   function perform(effect: Effect, batch: FetchedBatch | undefined): void {
@@ -112,7 +120,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
       case "seek":
         inBackground(checkRange(effect.partition, effect.nextOffset), life.signal);
         log.debug(
-          { partition: effect.partition, nextOffset: String(effect.nextOffset) },
+          { event: "sought", partition: effect.partition, nextOffset: String(effect.nextOffset) },
           "batch dropped, partition sought",
         );
         source.seek({ topic: options.topic, partition: effect.partition, nextOffset: effect.nextOffset });
@@ -133,11 +141,9 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
         drop();
         break;
       case "pause":
-        metrics.paused(true);
         source.pause(assignedPartitions());
         break;
       case "resume":
-        metrics.paused(false);
         source.resume(assignedPartitions());
         break;
       case "finish":
@@ -184,11 +190,10 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
   }
 
   function onOutage(error: unknown, pauseMs: number): void {
+    const { code, message } = asLabError(error);
     report.outage(asLabError(error), pauseMs);
-    log.warn(
-      { code: asLabError(error).code, retryInMs: Math.round(pauseMs), err: String(error) },
-      "outage, trying again",
-    );
+    metrics.outage(code);
+    log.warn({ event: "outage", code, retryInMs: Math.round(pauseMs) }, `outage, trying again: ${message}`);
   }
 
   async function readPositions(
@@ -207,12 +212,21 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
     signal.throwIfAborted();
     patience.storeAnswered();
     unrecorded = [];
+    owned = new Map(
+      partitions.map((partition) => [
+        partition,
+        rows?.snapshot.txn(appId(options.app, options.topic, partition, resume.appIdForm)),
+      ]),
+    );
     moved = new Map([...resume.next].filter(([partition]) => resume.overridden.has(partition)));
     if (options.onTopicReset === "skip" && moved.size > 0) await settleMoved(signal);
     report.opened(rows?.snapshot.version ?? null);
     for (const [partition, next] of resume.next) report.position(partition, next);
     log.info(
-      { generation, positions: Object.fromEntries([...resume.next].map(([p, o]) => [p, String(o)])) },
+      {
+        ...{ event: "assigned", generation, version: rows?.snapshot.version ?? null },
+        next: Object.fromEntries([...resume.next].map(([p, o]) => [p, String(o)])),
+      },
       "assigned",
     );
     dispatch({ type: "positions", generation, next: resume.next });
@@ -224,8 +238,12 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
     const done = await publish(publishInput(rows, [], moved, signal));
     if (done.kind !== "committed") return;
     rows = done.rows;
+    owned = settledTo(moved);
     moved = new Map();
   }
+
+  const settledTo = (next: ReadonlyMap<number, bigint>): typeof owned =>
+    new Map([...owned, ...[...next].map(([partition, offset]) => [partition, offset - 1n] as const)]);
 
   function publishInput(
     opened: Opened | null,
@@ -237,6 +255,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
       options,
       chunks: [...unrecorded, ...contents],
       settled,
+      owned,
       recordGeneration: resume.recordGeneration,
       appIdForm: resume.appIdForm,
       rows: opened,
@@ -253,17 +272,20 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
     const content = chunks.get(id);
     if (!content?.raw) throw new LabError("INTERNAL", `chunk ${id} has no messages to encode`);
     const raw = content.raw;
+    const messages = raw.length;
     const startedMs = now();
     await retry(
       async () => {
-        const schema = rows ? null : await firstSchema(encoder, raw, options, signal);
+        const decoded = await decodeMessages(raw, decoding, signal);
+        const promised = deps.decoder?.schema() ?? null;
+        const schema = rows ? null : await firstSchema(encoder, decoded.batch, options, promised, signal);
         if (schema) rows ??= await destination.createRows(schema, signal);
         const table = rows && {
           snapshot: rows.snapshot,
           schema: pendingSchema ?? rows.snapshot.schema,
           messages: pendingInput ?? storedInput(rows.snapshot, options.topic),
         };
-        await encodeChunk(content, { encoder, options, table, signal });
+        await encodeChunk(content, { encoder, options, decoded, promised, table, signal });
       },
       { signal, onFailure: (error, _n, pauseMs) => storeOutage(error, pauseMs) },
     );
@@ -274,7 +296,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
     pendingSchema = content.evolvedSchema ?? pendingSchema;
     pendingInput = content.evolvedInput ?? pendingInput;
     if (options.onBadRecord === "stop") refuseLetters(content.letters);
-    metrics.encoded((now() - startedMs) / 1000);
+    tellOfChunk({ metrics, content, messages, seconds: (now() - startedMs) / 1000 });
     dispatch({ type: "encoded", chunk: id });
   }
 
@@ -291,7 +313,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
         metrics.conflict();
         report.conflict();
         log.warn(
-          { reason: done.reason },
+          { event: "commit-lost", code: "COMMIT_CONFLICT", reason: done.reason },
           `commit lost: ${done.message}; buffers dropped, positions read again`,
         );
         return dispatch({ type: "rejected", commit: effect.commit });
@@ -299,6 +321,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
       letters = done.letters;
       if (done.rows) {
         rows = done.rows;
+        owned = settledTo(new Map([...moved, ...effect.settled]));
         moved = new Map();
         unrecorded = [];
       } else {
@@ -328,7 +351,9 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
     tellOfCommit({ metrics, report, log, nowMs: now(), startedMs, version, settled, contents });
     source
       .publishOffsets(positionsOf(settled))
-      .catch((error: unknown) => log.debug({ err: String(error) }, "group offsets not written"));
+      .catch((error: unknown) =>
+        log.debug({ event: "group-offsets", err: String(error) }, "group offsets not written"),
+      );
   }
 
   function drop(): void {
@@ -350,7 +375,6 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
     const ends = new Map([...marks].map(([partition, { high }]) => [partition, high]));
     report.ends(ends);
     patience.ends(ends);
-    for (const lag of report.lags()) metrics.lag(lag.partition, lag.records, lag.seconds);
   }
 
   /** What is needed before the group is joined. */
@@ -376,7 +400,9 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
       if (isReadingEnds) return;
       isReadingEnds = true;
       refreshLag()
-        .catch((error: unknown) => log.debug({ err: String(error) }, "end offsets not read"))
+        .catch((error: unknown) =>
+          log.debug({ event: "end-offsets", err: String(error) }, "end offsets not read"),
+        )
         .finally(() => {
           isReadingEnds = false;
         });
@@ -402,6 +428,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
         batch: async (batch) => {
           const bytes = batch.records.reduce((sum, record) => sum + (record.value?.byteLength ?? 0), 0);
           report.fetched(batch);
+          metrics.read(batch.records.length);
           const { generation, partition, fetchedOffset, nextOffset } = batch;
           dispatch(
             {
@@ -429,7 +456,9 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
     } finally {
       clearInterval(ticker);
       clearInterval(watcher);
-      await source.close().catch((error: unknown) => log.debug({ err: String(error) }, "source not closed"));
+      await source
+        .close()
+        .catch((error: unknown) => log.debug({ event: "close", err: String(error) }, "source not closed"));
       buffers.abort(new Dropped());
       // A checkpoint is worth a moment, but no stop may hang on it.
       const finished = Promise.allSettled([...background]);
@@ -439,6 +468,8 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
       life.abort(new Dropped());
       await finished;
       report.stopped();
+      const { totals, version } = report.read();
+      log.info({ event: "stopped", version, ...totals }, "stopped");
     }
   }
 
@@ -447,7 +478,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
     dispatch({ type: "stop" });
   }
 
-  return { run, stop, storeOutage, report: () => report.read() };
+  return { run, stop, storeOutage };
 }
 
 function limitsOf(options: StreamOptions, deps: StreamDeps, ends: Limits["ends"]): Limits {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { Registry } from "prom-client";
-import { silentLog } from "../../core/log.ts";
+import { type Log, silentLog } from "../../core/log.ts";
 import { openTable } from "../../delta/open.ts";
 import { openStore } from "../../delta/store/open.ts";
 import type { Store } from "../../delta/store/store.ts";
@@ -14,8 +14,9 @@ import { createEncoder } from "../../engine/duckdb-encoder.ts";
 import type { Encoder } from "../../engine/encoder.ts";
 import { openEngine } from "../../engine/instance.ts";
 import { createRelation } from "../../engine/scan.ts";
+import type { Decoder } from "../../formats/decoder.ts";
 import { groupOf } from "../../ingest/identity.ts";
-import { createMetrics } from "../../ingest/metrics.ts";
+import { createMetrics, exposeReports } from "../../ingest/metrics.ts";
 import type { StreamOptions } from "../../ingest/options.ts";
 import { createIngest, type Ingest, type IngestOptions } from "../../ingest/run.ts";
 import { createRowReader } from "../../ingest/table-rows.ts";
@@ -32,7 +33,7 @@ export type Fixture = {
   /** Starts a worker; `end` stops it in order and rejects with its failure, if any. */
   start(
     options?: Partial<StreamOptions>,
-    more?: Partial<IngestOptions> & { onStep?: (step: string) => void },
+    more?: Partial<IngestOptions> & { onStep?: (step: string) => void; decoder?: Decoder; log?: Log },
   ): Worker;
   /** Wraps each store that workers open from now on. */
   wrap: (store: Store) => Store;
@@ -53,7 +54,9 @@ export async function streamFixture(
   const kafka = fakeKafka(options);
   const tableUri = `file://${join(folder, "table")}`;
   const registry = new Registry();
-  const metricsFor = createMetrics(registry, Date.now);
+  const metricsFor = createMetrics(registry);
+  const ingests: Ingest[] = [];
+  exposeReports(registry, () => ingests.flatMap((ingest) => ingest.reports()));
   let staging = 0;
 
   async function openEncoder(): Promise<Encoder> {
@@ -78,6 +81,8 @@ export async function streamFixture(
         format: "json",
         partitionBy: [],
         metadata: true,
+        keepRaw: false,
+        maxTables: 100,
         flush: { latencyMs: 50, rows: 1_000_000, bytes: 256 << 20 },
         start: { kind: "earliest" },
         onBadRecord: "deadletter",
@@ -96,9 +101,10 @@ export async function streamFixture(
             kafka,
             openStore: async (uri) => fixture.wrap(await openStore(uri, { signal })),
             encoder,
+            decoderFor: async () => more.decoder ?? null,
             rowReader: createRowReader({ memoryLimitBytes: 256 << 20 }),
             metricsFor,
-            log: silentLog,
+            log: more.log ?? silentLog,
             now: Date.now,
             onStep: more.onStep ?? (() => {}),
           },
@@ -107,6 +113,7 @@ export async function streamFixture(
       const worker: Partial<Worker> = {};
       const ended = ready.then(async ({ encoder, ingest }) => {
         worker.ingest = ingest;
+        ingests.push(ingest);
         try {
           await ingest.run(stopping.signal);
         } finally {

@@ -1,0 +1,69 @@
+/** Messages of a chunk as what the encoder reads: JSON objects, one a message, each of which knows the message it came from. */
+
+import type { BadRecord } from "../engine/encoder.ts";
+import { createRawBatch, type RawBatch, type RawMessage } from "../engine/raw-batch.ts";
+import { decodeBatch } from "../formats/decode-batch.ts";
+import type { Decoder } from "../formats/decoder.ts";
+
+/** What a format makes of a batch. Where nothing is to be decoded, `batch` is the batch itself. */
+export type Decoded = {
+  batch: RawBatch;
+  /** Messages that are no object, by their place in the batch that was decoded, in order. */
+  bad: readonly BadRecord[];
+  /** The place in the batch that was decoded of the message at a place of `batch`. */
+  placeOf(index: number): number;
+};
+
+/** Also what is needed of a format to decode by: whether values may be compressed, and whether the bytes as they came are kept. */
+export type DecodeOptions = { decoder: Decoder | null; mayBeGzip: boolean; keepRaw: boolean };
+
+/** An outage of what decoding takes rejects, and is the caller's to wait out; a message that cannot be decoded is a value. */
+export async function decodeMessages(
+  raw: RawBatch,
+  { decoder, mayBeGzip, keepRaw }: DecodeOptions,
+  signal: AbortSignal,
+): Promise<Decoded> {
+  const unchanged: Decoded = { batch: raw, bad: [], placeOf: (index) => index };
+  if (!decoder && !mayBeGzip) return unchanged;
+  const values = { length: raw.length, value: (i: number) => raw.value(i) };
+  await decoder?.prepare(valuesOf(raw), signal);
+  const decoded = decodeBatch(values, decoder, { gzip: mayBeGzip });
+  if (decoded === "unchanged") return unchanged;
+  const batch = createRawBatch();
+  for (const { index, json } of decoded.parts) {
+    const original = keepRaw ? { original: raw.value(index) } : {};
+    batch.append({ ...messageAt(raw, index), value: json, ...original });
+  }
+  return { batch, bad: decoded.bad, placeOf: (index) => decoded.parts[index]!.index };
+}
+
+/** The messages of `decoded` without those of the places in `left`. */
+export function without(decoded: Decoded, left: ReadonlySet<number>): Decoded {
+  const batch = createRawBatch();
+  const places: number[] = [];
+  for (let i = 0; i < decoded.batch.length; i++) {
+    const place = decoded.placeOf(i);
+    if (left.has(place)) continue;
+    batch.append(messageAt(decoded.batch, i));
+    places.push(place);
+  }
+  return { batch, bad: decoded.bad, placeOf: (index) => places[index]! };
+}
+
+function* valuesOf(raw: RawBatch): Generator<Uint8Array | null> {
+  for (let i = 0; i < raw.length; i++) yield raw.value(i);
+}
+
+function messageAt(raw: RawBatch, i: number): RawMessage {
+  return {
+    topic: raw.topic(i),
+    partition: raw.partition(i),
+    offset: raw.offset(i),
+    timestampMs: raw.timestampMs(i),
+    timestampType: raw.timestampType(i),
+    generation: raw.generation(i),
+    key: raw.key(i),
+    value: raw.value(i),
+    headers: raw.headers(i),
+  };
+}
