@@ -35,6 +35,11 @@ export type PublishInput = {
   chunks: readonly ChunkContent[];
   /** The next offset to read once this is committed, per partition. */
   settled: ReadonlyMap<number, bigint>;
+  /**
+   * The txn that the table's log had for each assigned partition when we last read or wrote it. Another worker's that comes since then, of
+   * whichever of them, voids our positions: the snapshot that a commit of ours returns is behind it, and would hide it from the next one.
+   */
+  owned: ReadonlyMap<number, bigint | undefined>;
   recordGeneration: number;
   /** How the table's txns name partitions. Letters have a table of their own, which only we write. */
   appIdForm: AppIdForm;
@@ -59,6 +64,10 @@ export type Published =
 
 export async function publish(input: PublishInput): Promise<Published> {
   const { chunks, signal, onStep } = input;
+  const overtaken =
+    input.rows &&
+    movedElsewhere(input, input.rows, input.appIdForm, (partition) => input.owned.get(partition));
+  if (overtaken) return overtaken;
   onStep("before-upload");
   const adds = input.rows ? await upload(input, input.rows) : [];
   onStep("after-upload");
@@ -67,7 +76,12 @@ export async function publish(input: PublishInput): Promise<Published> {
     if (opened) await outlast(input, () => requireStanding(opened.table, opened.snapshot, signal));
   const bad = chunks.flatMap((chunk) => chunk.letters);
   if (bad.length > 0) {
-    letters ??= await input.destination.createLetters(signal);
+    if (!letters) {
+      letters = await input.destination.createLetters(signal);
+      // There was no such table when the positions were read: what it holds of ours may be verdicts on what we hold.
+      const judged = movedElsewhere(input, letters, "lab", () => undefined);
+      if (judged) return judged;
+    }
     const result = await commitLetters(input, letters, bad);
     if (result.kind === "conflict")
       return { kind: "rejected", reason: result.reason, message: result.message };
@@ -85,6 +99,29 @@ export async function publish(input: PublishInput): Promise<Published> {
     letters,
   };
 }
+
+function movedElsewhere(
+  { options, owned }: PublishInput,
+  { snapshot }: Opened,
+  form: AppIdForm,
+  expected: (partition: number) => bigint | undefined,
+): Published | null {
+  for (const partition of owned.keys()) {
+    const id = appId(options.app, options.topic, partition, form);
+    const stored = snapshot.txn(id);
+    if (stored !== expected(partition))
+      return {
+        kind: "rejected",
+        reason: "txn",
+        message: `transaction ${id} was moved to ${stored} by another writer`,
+      };
+  }
+  return null;
+}
+
+/** Positions that a commit rests on besides those it moves. */
+const readTxns = ({ options, owned }: PublishInput, form: AppIdForm): string[] =>
+  [...owned.keys()].map((partition) => appId(options.app, options.topic, partition, form));
 
 async function upload(input: PublishInput, rows: Opened): Promise<Add[]> {
   const adds: Add[] = [];
@@ -125,6 +162,7 @@ async function commitLetters(input: PublishInput, letters: Opened, bad: readonly
     operation: "STREAMING UPDATE",
     adds,
     txns: txnsOf(input, snapshot, { form: "lab", rule: "only-up" }),
+    readTxns: readTxns(input, "lab"),
   };
   return table.commit(request, input.signal);
 }
@@ -199,6 +237,7 @@ function rowsRequest(
     adds,
     enforced: ENFORCED,
     txns: txnsOf(input, rows.snapshot, { form: input.appIdForm, rule: "exact" }),
+    readTxns: readTxns(input, input.appIdForm),
     ...(metadata ? { metadata } : {}),
     info: { lab: labInfo(input, counts) },
   };
