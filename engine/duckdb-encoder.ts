@@ -8,14 +8,14 @@ import { type Check, type ConstrainedTable, compileConstraints } from "./constra
 import { encodeApart } from "./encode-apart.ts";
 import type { BadRecord, Encoded, EncodePlan, Encoder } from "./encoder.ts";
 import { openEngine } from "./instance.ts";
-import { withRawValue } from "./kafka-column.ts";
 import { createJsonSource, type Source } from "./json-source.ts";
+import { withRawValue } from "./kafka-column.ts";
 import { rowsOfMessages } from "./message-rows.ts";
 import { loadOrigins, type Origins } from "./origins.ts";
 import { createRawBatch, type RawBatch } from "./raw-batch.ts";
 import { checkRoute, ROUTE, routeRows } from "./route.ts";
 import { writeRowFiles } from "./row-files.ts";
-import { isPlain, readPlain, schemaOf } from "./plain-source.ts";
+import { plainSchema, readPlain } from "./text-source.ts";
 import {
   applyTransform,
   INDEX_FIELD,
@@ -92,7 +92,7 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
       engine,
       batch,
       places: source.places,
-      withValues: isPlain(plan),
+      withValues: plan.format !== "json",
       keepRaw: plan.keepRaw,
       withPlaces: isTable,
       signal,
@@ -193,7 +193,7 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
   /** The same for messages as they are: they were looked at for nulls already, but not for what partition columns store as null. */
   async function checksOfMessages(plan: EncodePlan, schema: StructType, signal: AbortSignal) {
     const isLeft = ({ kind, path }: Check) =>
-      kind !== "notNull" || isPlain(plan) || plan.partitionColumns.includes(path[0]!);
+      kind !== "notNull" || plan.format !== "json" || plan.partitionColumns.includes(path[0]!);
     return (await checksOf(plan, schema, signal)).filter(isLeft);
   }
 
@@ -207,7 +207,9 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
 
   /** The messages in their own schema: the table's, or, before a transform, the one it reads. */
   async function read(batch: RawBatch, plan: EncodePlan, signal: AbortSignal): Promise<Source> {
-    if (isPlain(plan)) return readPlain(batch, plan.transform === undefined ? plan.schema : schemaOf(plan), plan);
+    const plain = plainSchema(plan.format);
+    if (plan.format !== "json")
+      return readPlain(batch, plan.transform === undefined ? plan.schema : plain!, plan.format);
     if (plan.transform === undefined) return json.read(batch, plan, signal);
     const { input, schema: hints } = plan;
     // Fields that the table ignores are still the transform's to read.
@@ -217,7 +219,7 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
   }
 
   async function inferInput(batch: RawBatch, format: EncodePlan["format"], signal: AbortSignal) {
-    return isPlain({ format }) ? schemaOf({ format }) : json.infer(batch, signal);
+    return plainSchema(format) ?? json.infer(batch, signal);
   }
 
   /** The transform over `messages` as they stand, of schema `input`. */

@@ -87,13 +87,15 @@ export function isStorableTime(ms: number): boolean {
 /** A message like the first one with nothing in it that could be wrong. */
 function blank(batch: RawBatch): RawBatch {
   const one = createRawBatch();
-  one.append({ ...messageAt(batch, 0), timestampMs: 0, key: null, value: Buffer.from("{}"), headers: [] });
+  const { topic, partition, offset, timestampType, generation } = batch.message(0);
+  const from = { topic, partition, offset, timestampType, generation, timestampMs: 0 };
+  one.append({ ...from, key: null, value: Buffer.from("{}"), headers: [] });
   return one;
 }
 
 function pick(batch: RawBatch, places: readonly number[]): RawBatch {
   const some = createRawBatch();
-  for (const place of places) some.append(messageAt(batch, place));
+  for (const place of places) some.append(batch.message(place));
   return some;
 }
 
@@ -102,20 +104,6 @@ function part(batch: RawBatch, start: number, end: number): RawBatch {
     batch,
     Array.from({ length: end - start }, (_, i) => start + i),
   );
-}
-
-function messageAt(batch: RawBatch, i: number): Parameters<RawBatch["append"]>[0] {
-  return {
-    topic: batch.topic(i),
-    partition: batch.partition(i),
-    offset: batch.offset(i),
-    timestampMs: batch.timestampMs(i),
-    timestampType: batch.timestampType(i),
-    generation: batch.generation(i),
-    key: batch.key(i),
-    value: batch.value(i),
-    headers: batch.headers(i),
-  };
 }
 
 function joined(first: Encoded, second: Encoded, middle: number): Encoded {

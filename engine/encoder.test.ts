@@ -437,7 +437,7 @@ test("date comes from Kafka's time in UTC where the message gives none", async (
   }));
   const { rows } = await bench.encode(
     batch,
-    planFor(schema, { partitionColumns: ["date"], deriveDate: true }),
+    planFor(schema, { partitionColumns: ["date"], derived: [{ kind: "date", column: "date" }] }),
   );
   assert.deepEqual(
     [0, 1, 2].map((i) => rows.get(i)!.date),

@@ -1,10 +1,11 @@
 /** Messages as rows without a transform: a FROM clause over the feed and its origins. */
 
 import type { StructField } from "../delta/types.ts";
+import { orDerived } from "./derived-columns.ts";
 import type { EncodePlan } from "./encoder.ts";
 import { quoteName } from "./instance.ts";
 import type { Source } from "./json-source.ts";
-import { KAFKA_FIELD } from "./kafka-column.ts";
+import { KAFKA_FIELD, kafkaStruct } from "./kafka-column.ts";
 import type { Origins } from "./origins.ts";
 import { sqlType } from "./sql-types.ts";
 
@@ -27,12 +28,20 @@ export function rowsOfMessages(
   };
 
   function sqlOf(field: StructField): string {
-    if (field.name === KAFKA_FIELD.name && plan.metadata) return `struct_pack(${origins.members})`;
-    const column = unheld.has(field) ? `NULL::${sqlType(field.type)}` : source.column(field);
-    if (!plan.deriveDate || field.name !== "date" || field.type !== "string") return column;
-    return `coalesce(${column}, ${origins.day})`;
+    if (field.name === KAFKA_FIELD.name && plan.metadata) return kafkaStruct(field, origins.members);
+    return orDerived(field, given(field), {
+      schema: source.schema,
+      derived: plan.derived,
+      time: origins.time,
+      column: given,
+    });
   }
 
-  const keys = select(keyFields, unheld.size === keyFields.length ? "origins AS origin" : source.from);
+  function given(field: StructField): string {
+    return unheld.has(field) ? `NULL::${sqlType(field.type)}` : source.column(field);
+  }
+
+  const ofOrigins = unheld.size === keyFields.length && plan.derived.every(({ kind }) => kind !== "bucket");
+  const keys = select(keyFields, ofOrigins ? "origins AS origin" : source.from);
   return { rows: select(fields, source.from, more), keys };
 }

@@ -22,10 +22,10 @@ import type { RawBatch } from "./raw-batch.ts";
 
 /** Rows of the temporary table `origins` as SQL, for queries that call it `origin`. */
 export type Origins = {
-  /** The fields of `_kafka`, as struct_pack takes them. */
-  members: string;
-  /** The day of the message's time in UTC, as YYYY-MM-DD. */
-  day: string;
+  /** The fields of `_kafka` by name. */
+  members: ReadonlyMap<string, string>;
+  /** The message's time as a TIMESTAMP in UTC. */
+  time: string;
 };
 
 export type OriginsOptions = {
@@ -35,6 +35,8 @@ export type OriginsOptions = {
   places: Uint32Array;
   /** The message's own key and value are there as columns of bytes. */
   withValues: boolean;
+  /** `_kafka` has the values' bytes as they came. */
+  keepRaw: boolean;
   /** The index itself is there as `place`. */
   withPlaces: boolean;
   signal: AbortSignal;
@@ -71,18 +73,20 @@ export async function loadOrigins(options: OriginsOptions): Promise<Origins> {
   }
 
   const hasKeys = options.withValues || places.some((i) => batch.key(i) !== null);
-  const members = [
-    `topic := ${constantOr("topic", VARCHAR, (i) => batch.topic(i))}`,
-    `partition := ${constantOr("partition", INTEGER, (i) => batch.partition(i))}`,
-    `"offset" := origin."offset"`,
-    `"timestamp" := make_timestamptz(${MICROS})`,
-    `timestamp_type := ${constantOr("timestamp_type", VARCHAR, (i) => batch.timestampType(i))}`,
-    `"key" := ${hasKeys ? add({ name: "key", type: BLOB, value: (i) => blob(batch.key(i)) }) : "NULL::BLOB"}`,
-    `headers := ${headersOf(batch, places, add)}`,
-    `generation := ${constantOr("generation", INTEGER, (i) => batch.generation(i))}`,
-  ];
+  const members = new Map([
+    ["topic", constantOr("topic", VARCHAR, (i) => batch.topic(i))],
+    ["partition", constantOr("partition", INTEGER, (i) => batch.partition(i))],
+    ["offset", `origin."offset"`],
+    ["timestamp", `make_timestamptz(${MICROS})`],
+    ["timestamp_type", constantOr("timestamp_type", VARCHAR, (i) => batch.timestampType(i))],
+    ["key", hasKeys ? add({ name: "key", type: BLOB, value: (i) => blob(batch.key(i)) }) : "NULL::BLOB"],
+    ["headers", headersOf(batch, places, add)],
+    ["generation", constantOr("generation", INTEGER, (i) => batch.generation(i))],
+  ]);
+  if (options.keepRaw)
+    members.set("value", add({ name: "original", type: BLOB, value: (i) => blob(batch.original(i)) }));
   await fill(engine, columns, places, signal);
-  return { day: `make_timestamp(${MICROS})::DATE::VARCHAR`, members: members.join(", ") };
+  return { time: `make_timestamp(${MICROS})`, members };
 }
 
 const MICROS = "origin.ms::BIGINT * 1000";

@@ -19,6 +19,10 @@ export type RawBatch = {
   key(index: number): Uint8Array | null;
   value(index: number): Uint8Array | null;
   headers(index: number): readonly (readonly [name: string, value: Uint8Array | null])[];
+  /** The value as it came, before a format was taken apart; `value(index)` where none was given. */
+  original(index: number): Uint8Array | null;
+  /** The message as `append` takes it. */
+  message(index: number): RawMessage;
   /**
    * All values in one piece, a newline after each, so that a run of JSON messages is NDJSON as it stands. Never write to it. Valid
    * until the next `append`.
@@ -39,12 +43,16 @@ export type RawMessage = {
   key: Uint8Array | null;
   value: Uint8Array | null;
   headers: readonly (readonly [name: string, value: Uint8Array | null])[];
+  /** The value as it came, where `value` is what was made of it; kept only when given. */
+  original?: Uint8Array | null;
 };
 
 const NEWLINE = new Uint8Array([10]);
 const NULL_VALUE = 1;
 const NULL_KEY = 2;
 const APPEND_TIME = 4;
+const ORIGINAL = 8;
+const NULL_ORIGINAL = 16;
 const KEPT_NAMES = 64;
 const NO_HEADERS: readonly (readonly [string, Uint8Array | null])[] = [];
 
@@ -56,6 +64,7 @@ export function createRawBatch(options: { capacityBytes?: number } = {}): RawBat
   const topicNames: string[] = [];
   /** In UTF-8; nearly always the same few. */
   const headerNames = new Map<string, Uint8Array>();
+  const originals = growingBytes(0);
   let bytes = 0;
   let length = 0;
   let room = 1024;
@@ -69,6 +78,8 @@ export function createRawBatch(options: { capacityBytes?: number } = {}): RawBat
   let generations = new Int32Array(room);
   let topics = new Uint32Array(room);
   let flags = new Uint8Array(room);
+  /** Made with the first message that has an original. */
+  let originalEnds: Uint32Array<ArrayBuffer> | undefined;
 
   function addRoom(): void {
     room *= 2;
@@ -81,6 +92,7 @@ export function createRawBatch(options: { capacityBytes?: number } = {}): RawBat
     generations = grown(generations, new Int32Array(room));
     topics = grown(topics, new Uint32Array(room));
     flags = grown(flags, new Uint8Array(room));
+    if (originalEnds) originalEnds = grown(originalEnds, new Uint32Array(room));
   }
 
   function topicIndex(name: string): number {
@@ -107,7 +119,17 @@ export function createRawBatch(options: { capacityBytes?: number } = {}): RawBat
 
   const valueStart = (index: number) => (index === 0 ? 0 : ends[index - 1]! + 1);
 
-  return {
+  /** Keeps it, if there is one, and says so in flags. */
+  function keepOriginal(original: Uint8Array | null | undefined): number {
+    if (original === undefined && originalEnds === undefined) return 0;
+    originalEnds ??= new Uint32Array(room);
+    if (original) originals.append(original);
+    originalEnds[length] = originals.used;
+    if (original === undefined) return 0;
+    return original === null ? ORIGINAL | NULL_ORIGINAL : ORIGINAL;
+  }
+
+  const batch: RawBatch = {
     get length() {
       return length;
     },
@@ -138,7 +160,8 @@ export function createRawBatch(options: { capacityBytes?: number } = {}): RawBat
       flags[length] =
         (value === null ? NULL_VALUE : 0) |
         (key === null ? NULL_KEY : 0) |
-        (record.timestampType === "append" ? APPEND_TIME : 0);
+        (record.timestampType === "append" ? APPEND_TIME : 0) |
+        keepOriginal(record.original);
       length++;
     },
     topic: (index) => topicNames[at(topics, index)]!,
@@ -160,7 +183,26 @@ export function createRawBatch(options: { capacityBytes?: number } = {}): RawBat
       const start = index === 0 ? 0 : headerEnds[index - 1]!;
       return start === end ? NO_HEADERS : readHeaders(headers.view(start, end));
     },
+    original(index) {
+      const flag = at(flags, index);
+      if ((flag & ORIGINAL) === 0) return batch.value(index);
+      if ((flag & NULL_ORIGINAL) !== 0) return null;
+      return originals.view(index === 0 ? 0 : originalEnds![index - 1]!, originalEnds![index]!);
+    },
+    message: (index) => ({
+      topic: batch.topic(index),
+      partition: batch.partition(index),
+      offset: batch.offset(index),
+      timestampMs: batch.timestampMs(index),
+      timestampType: batch.timestampType(index),
+      generation: batch.generation(index),
+      key: batch.key(index),
+      value: batch.value(index),
+      headers: batch.headers(index),
+      ...((at(flags, index) & ORIGINAL) === 0 ? {} : { original: batch.original(index) }),
+    }),
   };
+  return batch;
 }
 
 type GrowingBytes = {

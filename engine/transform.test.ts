@@ -123,7 +123,12 @@ test("a transform may rename, compute and leave out; what it leaves out is count
     "SELECT id * 2 AS twice, strftime(placed_at, '%Y-%m-%d') AS date, _kafka FROM messages WHERE id <> 2";
   const batch = batchOf([1, 2, 3, 4].map((id) => `{"id":${id},"placed_at":"2024-01-0${id}T00:00:00Z"}`));
   const schema = struct({ twice: "long", date: "string" });
-  const plan = planFor(schema, { transform, input: INPUT, partitionColumns: ["date"], deriveDate: true });
+  const plan = planFor(schema, {
+    transform,
+    input: INPUT,
+    partitionColumns: ["date"],
+    derived: [{ kind: "date", column: "date" }],
+  });
   const { encoded, rows } = await bench.encode(batch, plan);
   assert.deepEqual([...rows].map(([place, row]) => [place, String(row.twice), row.date]).sort(), [
     [0, "2", "2024-01-01"],
@@ -255,7 +260,12 @@ test("text messages can be transformed, and date comes from Kafka's time where n
   const bench = await openWorkbench(t);
   const transform = "SELECT upper(value) AS loud, _kafka FROM messages WHERE value IS NOT NULL";
   const schema = struct({ loud: "string", date: "string" });
-  const plan = planFor(schema, { format: "text", transform, partitionColumns: ["date"], deriveDate: true });
+  const plan = planFor(schema, {
+    format: "text",
+    transform,
+    partitionColumns: ["date"],
+    derived: [{ kind: "date", column: "date" }],
+  });
   const { encoded, rows } = await bench.encode(batchOf(["One!", null]), plan);
   assert.deepEqual([rows.get(0)!.loud, rows.get(0)!.date], ["ONE!", "2025-11-25"]);
   assert.deepEqual(encoded.counts.get(1), { rows: 0, skipped: 1 });

@@ -4,11 +4,13 @@ import { LabError } from "../core/errors.ts";
 import { decimalOf } from "../delta/schema.ts";
 import { mergeSchemas } from "../delta/schema-merge.ts";
 import type { DataType, StructField, StructType } from "../delta/types.ts";
+import { orDerived } from "./derived-columns.ts";
 import { deltaType } from "./duckdb-types.ts";
 import type { BadRecord } from "./encoder.ts";
 import { type Engine, quoteName } from "./instance.ts";
-import { KAFKA_FIELD, withoutKafka } from "./kafka-column.ts";
+import { KAFKA_FIELD, kafkaField, kafkaStruct, withoutKafka } from "./kafka-column.ts";
 import type { Origins } from "./origins.ts";
+import type { Derived } from "./partitioning.ts";
 import { sqlType } from "./sql-types.ts";
 import { checkRowLocal, refused } from "./transform-check.ts";
 
@@ -39,7 +41,9 @@ export async function loadMessages(
   const columns = messages.columns
     .filter(({ field }) => field.type !== "void")
     .map(({ field, sql }) => `CAST(${sql} AS ${sqlType(field.type)}) AS ${quoteName(field.name)}`);
-  columns.push(`struct_pack(${origins.members}, ${PLACE} := origin.place) AS ${quoteName(KAFKA_FIELD.name)}`);
+  const members = [...origins.members].map(([name, sql]) => `${quoteName(name)} := ${sql}`);
+  members.push(`${PLACE} := origin.place`);
+  columns.push(`struct_pack(${members.join(", ")}) AS ${quoteName(KAFKA_FIELD.name)}`);
   await engine.run(
     `CREATE OR REPLACE TEMP TABLE all_messages AS SELECT ${columns.join(", ")} FROM ${from};
      CREATE OR REPLACE TEMP VIEW messages AS SELECT * FROM all_messages`,
@@ -100,7 +104,8 @@ export async function prepareTransform(
 export type TransformTarget = {
   schema: StructType;
   metadata: boolean;
-  deriveDate: boolean;
+  keepRaw: boolean;
+  derived: readonly Derived[];
 };
 
 /**
@@ -173,24 +178,27 @@ function targetColumns(transform: Transform, target: TransformTarget): string[] 
   const yielded = new Map(transform.columns.map((column) => [column.name.toLowerCase(), column]));
   return target.schema.fields
     .filter((field) => field.type !== "void")
-    .map(
-      (field) =>
-        `${targetValue(field, yielded.get(field.name.toLowerCase()), target)} AS ${quoteName(field.name)}`,
-    );
+    .map((field) => `${targetValue(field, yielded, target)} AS ${quoteName(field.name)}`);
 }
 
-function targetValue(field: StructField, yielded: StructField | undefined, target: TransformTarget): string {
+function targetValue(
+  field: StructField,
+  yielded: ReadonlyMap<string, StructField>,
+  target: TransformTarget,
+): string {
   if (field.name === KAFKA_FIELD.name && target.metadata) {
-    const members = (KAFKA_FIELD.type as StructType).fields.map(
-      ({ name }) => `${quoteName(name)} := r._kafka.${quoteName(name)}`,
-    );
-    return `struct_pack(${members.join(", ")})`;
+    const names = (kafkaField(target.keepRaw).type as StructType).fields.map(({ name }) => name);
+    return kafkaStruct(field, new Map(names.map((name) => [name, `r._kafka.${quoteName(name)}`])));
   }
+  const column = (wanted: StructField) => typedValue(wanted, yielded.get(wanted.name.toLowerCase()));
+  const time = `make_timestamp(epoch_us(r._kafka."timestamp"))`;
+  return orDerived(field, column(field), { ...target, time, column });
+}
+
+function typedValue(field: StructField, yielded: StructField | undefined): string {
   const type = sqlType(field.type);
   const value = yielded === undefined ? "NULL" : `r.${quoteName(yielded.name)}`;
-  const typed = yielded !== undefined && sqlType(yielded.type) === type ? value : `CAST(${value} AS ${type})`;
-  if (field.name !== "date" || !target.deriveDate || field.type !== "string") return typed;
-  return `coalesce(${typed}, strftime(r._kafka."timestamp", '%Y-%m-%d'))`;
+  return yielded !== undefined && sqlType(yielded.type) === type ? value : `CAST(${value} AS ${type})`;
 }
 
 /**

@@ -6,6 +6,7 @@ import { openTable, type TableOptions } from "../delta/open.ts";
 import type { Store } from "../delta/store/store.ts";
 import type { Snapshot, Table } from "../delta/table.ts";
 import type { StructType } from "../delta/types.ts";
+import { parsePartitioning } from "../engine/partitioning.ts";
 import type { StreamOptions } from "./options.ts";
 import { letterSchema } from "./schemas.ts";
 
@@ -36,6 +37,7 @@ export function createDestination(
     onStep: events.onStep,
     outages: { onFailure: (error, _attempt, pauseMs) => events.onOutage(error, pauseMs) },
   };
+  const { columns: partitionColumns } = parsePartitioning(options.partitionBy);
   const tables: { rows: Table | null; letters: Table | null } = { rows: null, letters: null };
 
   async function look(kind: "rows" | "letters", signal: AbortSignal): Promise<Opened | null> {
@@ -74,11 +76,7 @@ export function createDestination(
       return { letters, rows: await look("rows", signal) };
     },
     createRows: (schema, signal) =>
-      create(
-        "rows",
-        { schema, partitionColumns: options.partitionBy, configuration: { ...options.tableProperties } },
-        signal,
-      ),
+      create("rows", { schema, partitionColumns, configuration: { ...options.tableProperties } }, signal),
     createLetters: (signal) => create("letters", { schema: letterSchema }, signal),
     async close() {
       await Promise.all([stores.rows.close(), stores.letters.close()]);

@@ -5,13 +5,14 @@ import { isLabError } from "../core/errors.ts";
 import { parseSchema } from "../delta/schema.ts";
 import { mergeSchemas } from "../delta/schema-merge.ts";
 import type { Snapshot } from "../delta/table.ts";
-import type { StructType } from "../delta/types.ts";
+import type { StructField, StructType } from "../delta/types.ts";
 import { requirePromised } from "../delta/writer-duties.ts";
 import { ENFORCED } from "../engine/constraints.ts";
 import type { BadRecord, Encoded, EncodePlan, Encoder } from "../engine/encoder.ts";
 import { KAFKA_FIELD, withoutKafka } from "../engine/kafka-column.ts";
+import { derivedOf } from "../engine/partitioning.ts";
 import type { RawBatch } from "../engine/raw-batch.ts";
-import { TEXT_SCHEMA } from "../engine/text-source.ts";
+import { plainSchema } from "../engine/text-source.ts";
 import type { ChunkContent, Letter } from "./chunk.ts";
 import { type Decoded, without } from "./decode.ts";
 import { inputProperty } from "./identity.ts";
@@ -20,14 +21,19 @@ import { hasKafkaColumn, tableSchema } from "./schemas.ts";
 
 type PlanOptions = Pick<
   StreamOptions,
-  "format" | "schema" | "transform" | "route" | "metadata" | "partitionBy" | "onUnknownField"
+  "format" | "schema" | "transform" | "route" | "metadata" | "keepRaw" | "partitionBy" | "onUnknownField"
 >;
 
 /** The schema of a table that is yet to be made; null where only messages can tell it and there are none. */
 export function declaredSchema(options: PlanOptions): StructType | null {
   const columns =
-    options.schema?.fields ?? (options.format === "text" && !options.transform ? TEXT_SCHEMA.fields : null);
-  return columns && tableSchema(columns, options.partitionBy, options.metadata);
+    options.schema?.fields ??
+    (options.transform === undefined ? plainSchema(encoderFormat(options.format))?.fields : undefined);
+  return columns ? tableSchemaOf(columns, options) : null;
+}
+
+function tableSchemaOf(columns: readonly StructField[], options: PlanOptions): StructType {
+  return tableSchema(columns, options.partitionBy, options.metadata, options.keepRaw);
 }
 
 /**
@@ -49,13 +55,11 @@ export async function firstSchema(
   const { transform } = options;
   const inferred =
     input && transform !== undefined
-      ? await encoder.inferSchema(raw, { format, transform, input }, signal)
+      ? await encoder.inferSchema(raw, { format, transform, input, keepRaw: options.keepRaw }, signal)
       : input;
-  if (inferred) return tableSchema(inferred.fields, options.partitionBy, options.metadata);
+  if (inferred) return tableSchemaOf(inferred.fields, options);
   // Objects without a field are rows all the same.
-  return (await hasRows(encoder, raw, signal))
-    ? tableSchema([], options.partitionBy, options.metadata)
-    : null;
+  return (await hasRows(encoder, raw, signal)) ? tableSchemaOf([], options) : null;
 }
 
 /** `promised`, and the columns that only messages have. */
@@ -84,7 +88,8 @@ const NO_TABLE: EncodePlan = {
   partitionColumns: [],
   metadata: true,
   onUnknownField: "ignore",
-  deriveDate: false,
+  keepRaw: false,
+  derived: [],
 };
 
 /**
@@ -232,7 +237,8 @@ function planFor(options: PlanOptions, { snapshot, schema, messages }: Target): 
     configuration: snapshot.metadata.configuration,
     metadata: hasKafkaColumn(schema),
     onUnknownField: options.onUnknownField,
-    deriveDate: snapshot.partitionColumns.includes("date"),
+    keepRaw: options.keepRaw && hasKafkaColumn(schema),
+    derived: derivedOf(schema, snapshot.partitionColumns),
     ...(options.transform === undefined ? {} : { transform: options.transform }),
     ...(options.route === undefined ? {} : { route: options.route }),
     ...(messages === undefined ? {} : { input: messages }),

@@ -1,7 +1,8 @@
 /** The schemas of the tables that the ingester makes (contracts.md, "Tables"). */
 
 import type { DataType, StructField, StructType } from "../delta/types.ts";
-import { KAFKA_FIELD } from "../engine/kafka-column.ts";
+import { KAFKA_FIELD, kafkaField } from "../engine/kafka-column.ts";
+import { derivedFields, parsePartitioning } from "../engine/partitioning.ts";
 
 const field = (name: string, type: DataType): StructField => ({ name, type, nullable: true, metadata: {} });
 
@@ -52,16 +53,15 @@ export function topicColumn({ fields }: StructType): string | null {
 }
 
 /**
- * The schema of a table that is made from message columns: `date` is added where the table is partitioned
- * by it and nothing else gives it; `_kafka` comes last.
+ * The schema of a table that is made from message columns: what it is partitioned by is added where it is derived and nothing else gives
+ * it; `_kafka` comes last.
  */
 export function tableSchema(
   columns: readonly StructField[],
   partitionBy: readonly string[],
   metadata: boolean,
+  keepRaw = false,
 ): StructType {
-  const fields = [...columns];
-  if (partitionBy.includes("date") && !fields.some((column) => column.name === "date"))
-    fields.push(field("date", "string"));
-  return { type: "struct", fields: metadata ? [...fields, KAFKA_FIELD] : fields };
+  const fields = [...columns, ...derivedFields(columns, parsePartitioning(partitionBy).derived)];
+  return { type: "struct", fields: metadata ? [...fields, kafkaField(keepRaw)] : fields };
 }

@@ -50,7 +50,8 @@ export function planFor(schema: StructType, changes: Partial<EncodePlan> = {}): 
     partitionColumns: [],
     metadata: true,
     onUnknownField: "add",
-    deriveDate: false,
+    keepRaw: false,
+    derived: [],
     ...changes,
   };
 }
