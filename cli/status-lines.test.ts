@@ -22,6 +22,7 @@ const ingesting: IngestState = {
     {
       ...{ topic: "orders", table: "orders", tableUri: "file:///t/orders", state: "running", reason: null },
       ...{ version: 61, buffer: { rows: 0, bytes: 0 }, lastCommit: null, lastError: null },
+      ...{ ratePerSecond: 49.5, secondsSinceProgress: 0.4 },
       partitions: [partition({ lag: "1200", lagSeconds: 1.1 }), partition({ partition: 1, lag: "4" })],
       totals: { rows: 60_412, letters: 2, skipped: 0, commits: 61, conflicts: 0, rebalances: 1 },
     },

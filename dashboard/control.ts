@@ -57,7 +57,7 @@ export type StreamState = {
   topic: string;
   table: string;
   tableUri: string;
-  state: "starting" | "joining" | "running" | "paused" | "stopping" | "stopped";
+  state: "starting" | "joining" | "running" | "paused" | "stopping" | "stopped" | "failed";
   /** Why it is paused or stopped, in words. */
   reason: string | null;
   /** Newest version this ingester knows. */
@@ -67,6 +67,10 @@ export type StreamState = {
   lastError: PartError | null;
   /** The partitions assigned to this process only. */
   partitions: PartitionState[];
+  /** Settled records per second, over the last half minute. */
+  ratePerSecond: number;
+  /** How long records wait without a position moving; 0 while nothing waits. */
+  secondsSinceProgress: number;
   totals: {
     rows: number;
     letters: number;

@@ -1,5 +1,6 @@
 /** Checkpoints beside the commits: one at a time, of the newest version, best effort. */
 
+import { asLabError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { Opened } from "./destination.ts";
 
@@ -15,7 +16,10 @@ export function createMaintenance(log: Log, signal: AbortSignal): (opened: Opene
       await table
         .maintain(snapshot, signal)
         .catch((error: unknown) =>
-          log.warn({ err: String(error) }, "checkpoint not written, will be tried again"),
+          log.warn(
+            { event: "checkpoint", code: asLabError(error).code, err: String(error) },
+            "checkpoint not written, will be tried again",
+          ),
         );
     }
     running = null;

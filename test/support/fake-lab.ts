@@ -251,6 +251,7 @@ export function fakeLab(versions = 12): FakeLab {
                       lagSeconds: waiting > 0 ? 1.2 : 0,
                       buffered: Math.floor(waiting / PARTITIONS),
                     })),
+                    ...{ ratePerSecond: 50, secondsSinceProgress: 0 },
                     totals: {
                       ...{ rows: rowsAt(latest()), letters: 4, skipped: 0 },
                       ...{ commits: latest(), conflicts: 0, rebalances: 1 },
