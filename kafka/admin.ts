@@ -5,10 +5,10 @@ import { isLabError, LabError } from "../core/errors.ts";
 import { retry, sleep } from "../core/retry.ts";
 import { EARLIEST, LATEST, openBrokerAccess } from "./broker-access.ts";
 import { newClient } from "./connection.ts";
-import { classify } from "./failures.ts";
+import { type Attempt, classify } from "./failures.ts";
 import { toRecord } from "./fetched.ts";
+import { firstContact } from "./first-contact.ts";
 import type { Admin, KafkaOptions } from "./ports.ts";
-import { firstContact } from "./sink.ts";
 
 const SHORT_OUTAGE_MS = 2_000;
 const SETTLE_MS = 10_000;
@@ -23,14 +23,17 @@ export async function openAdmin(kafka: KafkaOptions): Promise<Admin> {
   const patiently = <T>(call: () => Promise<T>) => retry(call, { signal, deadlineMs: SHORT_OUTAGE_MS });
 
   /** A client for the one call: the public admin goes wrong when it lives long (see broker-access.ts). */
-  async function once<T>(topic: string, call: (admin: Vendor) => Promise<T>): Promise<T> {
+  async function once<T>(
+    on: Pick<Attempt, "topic" | "group" | "rights">,
+    call: (admin: Vendor) => Promise<T>,
+  ): Promise<T> {
     return patiently(async () => {
       const admin = newClient(kafka).admin();
       try {
         await admin.connect();
         return await call(admin);
       } catch (error) {
-        throw classify(error, { brokers: kafka.brokers, topic });
+        throw classify(error, { ...kafka, ...on });
       } finally {
         await admin.disconnect().catch(() => {});
       }
@@ -64,14 +67,14 @@ export async function openAdmin(kafka: KafkaOptions): Promise<Admin> {
     partitions,
     async createTopic(topic, { partitions: numPartitions, config = {} }) {
       const configEntries = Object.entries(config).map(([name, value]) => ({ name, value }));
-      const isNew = await once(topic, (admin) =>
+      const isNew = await once({ topic, rights: { topic: "CREATE" } }, (admin) =>
         admin.createTopics({ topics: [{ topic, numPartitions, configEntries }], waitForLeaders: false }),
       );
       await settled(topic, true);
       return isNew;
     },
     async deleteTopic(topic) {
-      await once(topic, (admin) => admin.deleteTopics({ topics: [topic] }));
+      await once({ topic, rights: { topic: "DELETE" } }, (admin) => admin.deleteTopics({ topics: [topic] }));
       await settled(topic, false);
     },
     async watermarks(topic) {
@@ -116,7 +119,9 @@ export async function openAdmin(kafka: KafkaOptions): Promise<Admin> {
       );
     },
     async groupMembers(group) {
-      const { groups } = await once("", (admin) => admin.describeGroups([group]));
+      const { groups } = await once({ group, rights: { group: "DESCRIBE" } }, (admin) =>
+        admin.describeGroups([group]),
+      );
       return groups[0]?.members.length ?? 0;
     },
     close: access.close,

@@ -9,7 +9,7 @@ import Batch from "kafkajs/src/consumer/batch.js";
 import { LabError } from "../core/errors.ts";
 import { type Cluster, createCluster } from "./cluster.ts";
 import { newClient } from "./connection.ts";
-import { classify } from "./failures.ts";
+import { classify, type Rights } from "./failures.ts";
 import type { RawBatch } from "./fetched.ts";
 import type { KafkaOptions, Position } from "./ports.ts";
 
@@ -45,7 +45,11 @@ export function openBrokerAccess(options: KafkaOptions): BrokerAccess {
   let current: Promise<Cluster> | null = null;
   let scanning: Promise<unknown> = Promise.resolve();
 
-  async function use<T>(topic: string, call: (cluster: Cluster) => Promise<T>): Promise<T> {
+  async function use<T>(
+    topic: string,
+    call: (cluster: Cluster) => Promise<T>,
+    rights: Rights = { topic: "DESCRIBE" },
+  ): Promise<T> {
     current ??= connectCluster(options);
     const mine = current;
     let isConnected = false;
@@ -54,7 +58,7 @@ export function openBrokerAccess(options: KafkaOptions): BrokerAccess {
       isConnected = true;
       return await call(cluster);
     } catch (cause) {
-      const error = classify(cause, { brokers: options.brokers, ...(topic === "" ? {} : { topic }) });
+      const error = classify(cause, { ...options, rights, ...(topic === "" ? {} : { topic }) });
       if ((error.retryable || !isConnected) && current === mine) {
         current = null;
         void disconnect(mine);
@@ -71,31 +75,35 @@ export function openBrokerAccess(options: KafkaOptions): BrokerAccess {
   }
 
   const scanOnce = ({ topic, partition, nextOffset }: Position): Promise<Scan | null> =>
-    use(topic, async (cluster) => {
-      const nodeId = (await leaders(cluster, topic)).get(partition);
-      if (nodeId === undefined)
-        throw new LabError("TOPIC_MISSING", `topic ${topic} has no partition ${partition}`);
-      const broker = await cluster.findBroker({ nodeId });
-      const fetchOffset = String(nextOffset);
-      const request = {
-        isolationLevel: READ_COMMITTED,
-        maxWaitTime: SCAN_WAIT_MS,
-        minBytes: 1,
-        maxBytes: SCAN_BYTES,
-        topics: [{ topic, partitions: [{ partition, fetchOffset, maxBytes: SCAN_BYTES }] }],
-      };
-      const answer = await broker.fetch(request).catch((error: { type?: string }) => {
-        if (error.type === "OFFSET_OUT_OF_RANGE") return null;
-        throw error;
-      });
-      const data = answer?.responses[0]?.partitions[0];
-      if (data === undefined) return null;
-      return {
-        batch: new Batch(topic, fetchOffset, data),
-        isFilled: data.messages.length > 0,
-        lastStableOffset: BigInt(data.lastStableOffset),
-      };
-    });
+    use(
+      topic,
+      async (cluster) => {
+        const nodeId = (await leaders(cluster, topic)).get(partition);
+        if (nodeId === undefined)
+          throw new LabError("TOPIC_MISSING", `topic ${topic} has no partition ${partition}`);
+        const broker = await cluster.findBroker({ nodeId });
+        const fetchOffset = String(nextOffset);
+        const request = {
+          isolationLevel: READ_COMMITTED,
+          maxWaitTime: SCAN_WAIT_MS,
+          minBytes: 1,
+          maxBytes: SCAN_BYTES,
+          topics: [{ topic, partitions: [{ partition, fetchOffset, maxBytes: SCAN_BYTES }] }],
+        };
+        const answer = await broker.fetch(request).catch((error: { type?: string }) => {
+          if (error.type === "OFFSET_OUT_OF_RANGE") return null;
+          throw error;
+        });
+        const data = answer?.responses[0]?.partitions[0];
+        if (data === undefined) return null;
+        return {
+          batch: new Batch(topic, fetchOffset, data),
+          isFilled: data.messages.length > 0,
+          lastStableOffset: BigInt(data.lastStableOffset),
+        };
+      },
+      { topic: "READ" },
+    );
 
   return {
     ping: () => use("", async (cluster) => void (await cluster.brokerPool.findConnectedBroker())),

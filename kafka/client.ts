@@ -2,11 +2,13 @@
 
 import { openAdmin } from "./admin.ts";
 import type { Kafka, KafkaOptions } from "./ports.ts";
+import { checkTls } from "./security.ts";
 import { openSink } from "./sink.ts";
 import { createSource } from "./source.ts";
 
-/** Connects nothing yet: each source, sink and admin makes its own contact and is closed by who opened it. */
+/** Connects nothing yet: each source, sink and admin makes its own contact and is closed by who opened it. CONFIG_INVALID. */
 export function connectKafka(options: KafkaOptions): Kafka {
+  if (options.tls !== undefined) checkTls(options.tls);
   return {
     source: (source) => createSource(options, source),
     sink: (sink) => openSink(options, sink),

@@ -1,9 +1,22 @@
 /** What the client throws, in our codes. */
 
 import { LabError } from "../core/errors.ts";
+import type { KafkaOptions } from "./ports.ts";
+import { identityOf } from "./security.ts";
+
+/** Kafka's names of what an attempt needs to be allowed. */
+export type Rights = { topic?: string; group?: string; cluster?: string };
+
+export const READER: Rights = { topic: "READ", group: "READ" };
+export const WRITER: Rights = { topic: "WRITE", cluster: "IDEMPOTENT_WRITE" };
 
 /** What was tried: named in the message where the client says nothing useful. */
-export type Attempt = { brokers: readonly string[]; topic?: string };
+export type Attempt = Pick<KafkaOptions, "brokers" | "sasl" | "tls"> & {
+  topic?: string;
+  group?: string;
+  /** Default: to look at a topic or group. */
+  rights?: Rights;
+};
 
 /** Any thrown value of the client as a LabError, by the innermost cause that means something. Never throws. */
 export function classify(error: unknown, attempt: Attempt): LabError {
@@ -20,10 +33,13 @@ export function classify(error: unknown, attempt: Attempt): LabError {
   return new LabError("INTERNAL", `the Kafka client failed: ${textOf(innermost)}`, { cause: error });
 }
 
+/** Errors of rights, by the kind of what they protect. */
+const FORBIDDEN: Readonly<Record<string, keyof Rights>> = {
+  TOPIC_AUTHORIZATION_FAILED: "topic",
+  GROUP_AUTHORIZATION_FAILED: "group",
+  CLUSTER_AUTHORIZATION_FAILED: "cluster",
+};
 const DENIED = new Set([
-  "TOPIC_AUTHORIZATION_FAILED",
-  "GROUP_AUTHORIZATION_FAILED",
-  "CLUSTER_AUTHORIZATION_FAILED",
   "TRANSACTIONAL_ID_AUTHORIZATION_FAILED",
   "SASL_AUTHENTICATION_FAILED",
   "DELEGATION_TOKEN_AUTHORIZATION_FAILED",
@@ -51,14 +67,84 @@ function byProtocol(link: unknown, cause: unknown, attempt: Attempt): LabError |
       hint: RAISE_LIMIT,
       cause,
     });
+  const protectedKind = FORBIDDEN[type];
+  if (protectedKind !== undefined) return forbidden(protectedKind, cause, attempt);
+  const tls = tlsFailure(link, cause, attempt);
+  if (tls !== null) return tls;
+  if (type === "INCONSISTENT_GROUP_PROTOCOL")
+    return new LabError("USAGE", `group ${attempt.group ?? "?"} is in use by a program of another kind`, {
+      hint: "give a group of its own with --group",
+      cause,
+    });
   if (DENIED.has(type) || field(link, "name") === "KafkaJSSASLAuthenticationError")
-    return new LabError("KAFKA_DENIED", `${at} refuses: ${textOf(link)}`, {
-      hint: "check user, password and ACLs of the broker",
+    return new LabError("KAFKA_DENIED", `${at} refuses ${identityOf(attempt)}: ${textOf(link)}`, {
+      hint: "check kafka.sasl: mechanism, user and password",
       cause,
     });
   if (type === "UNSUPPORTED_COMPRESSION_TYPE" || field(link, "name") === "KafkaJSNotImplemented")
     return new LabError("CODEC_UNSUPPORTED", textOf(link), { cause });
   return null;
+}
+
+/** Which right is missing on what. `details.missing` is that as `READ on topic orders`. */
+function forbidden(kind: keyof Rights, cause: unknown, attempt: Attempt): LabError {
+  const { topic = "?", group = "?", brokers, rights = {} } = attempt;
+  const right = rights[kind] ?? "DESCRIBE";
+  const resource = { topic: `topic ${topic}`, group: `group ${group}`, cluster: "the cluster" }[kind];
+  const flag = { topic: `--topic ${topic}`, group: `--group ${group}`, cluster: "--cluster" }[kind];
+  const who = identityOf(attempt);
+  const principal = who.startsWith("User:") ? who : "User:NAME";
+  const includes = right === "DESCRIBE" ? " (READ and WRITE include it)" : "";
+  return new LabError("KAFKA_DENIED", `${who} lacks ${right} on ${resource} at ${brokers.join(", ")}`, {
+    hint: `allow it${includes}: kafka-acls --add --allow-principal ${principal} --operation ${right} ${flag}`,
+    details: { missing: `${right} on ${resource}` },
+    cause,
+  });
+}
+
+const UNTRUSTED = new Set([
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "CERT_SIGNATURE_FAILURE",
+  "CERT_UNTRUSTED",
+  "INVALID_CA",
+]);
+
+/** What Node and OpenSSL say when a connection under TLS does not come about, or is taken back by the broker right after. */
+function tlsFailure(link: unknown, cause: unknown, attempt: Attempt): LabError | null {
+  const code = field(link, "code");
+  const broker = field(link, "broker") || attempt.brokers.join(", ");
+  const fail = (what: string, hint: string) =>
+    new LabError("KAFKA_TLS", `${broker}: ${what}`, { hint, cause });
+  if (UNTRUSTED.has(code))
+    return fail(
+      "its certificate is signed by nobody we trust",
+      "give the certificate of the authority that signed it: kafka.ssl.ca",
+    );
+  if (code === "CERT_HAS_EXPIRED")
+    return fail("its certificate has expired", "whoever runs the broker must renew it; and check our clock");
+  if (code === "CERT_NOT_YET_VALID")
+    return fail("its certificate is not valid yet", "check the clocks, ours and the broker's");
+  if (code === "ERR_TLS_CERT_ALTNAME_INVALID")
+    return fail(
+      "its certificate is for another host name",
+      "use the name in the certificate as address, or give up that check with kafka.ssl.checkServerName: false",
+    );
+  if (/^ERR_SSL_.*WRONG_VERSION_NUMBER$/.test(code))
+    return fail("it speaks no TLS", "give the address of its TLS listener, or leave kafka.ssl out");
+  if (!/^ERR_SSL_.*(ALERT|HANDSHAKE|CERTIFICATE)/.test(code)) return null;
+  return attempt.tls?.client === undefined
+    ? fail("it wants a client certificate", "give one: kafka.ssl.cert and kafka.ssl.key")
+    : fail(
+        `it refuses our certificate (${code
+          .replace(/^ERR_SSL_/, "")
+          .toLowerCase()
+          .replaceAll("_", " ")})`,
+        "check kafka.ssl.cert: signed by an authority that the broker trusts, and not expired",
+      );
 }
 
 export const RAISE_LIMIT =

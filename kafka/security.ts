@@ -1,6 +1,6 @@
 /** Who we are to the brokers and whom we trust, in the client's own form; also for connections that are made without it. */
 
-import type { ConnectionOptions } from "node:tls";
+import { type ConnectionOptions, createSecureContext } from "node:tls";
 import type { KafkaConfig, Mechanism } from "kafkajs";
 import { LabError } from "../core/errors.ts";
 import type { KafkaOptions, Sasl, Tls, TokenSource } from "./ports.ts";
@@ -20,6 +20,19 @@ export function tlsOptions({ ca, client, checkServerName }: Tls): ConnectionOpti
     ...client,
     ...(checkServerName ? {} : { checkServerIdentity: () => undefined }),
   };
+}
+
+/** CONFIG_INVALID where certificate, key and passphrase do not fit together, or are no PEM: later that would look like an outage. */
+export function checkTls(tls: Tls): void {
+  try {
+    createSecureContext(tlsOptions(tls));
+  } catch (cause) {
+    const { reason, message } = cause as { reason?: string; message: string };
+    throw new LabError("CONFIG_INVALID", `the certificates for Kafka cannot be used: ${reason ?? message}`, {
+      hint: "check kafka.ssl: ca, cert and key are PEM, the key is the certificate's, the passphrase the key's",
+      cause,
+    });
+  }
 }
 
 /** How the brokers know us, for messages: no secret is in it. */

@@ -2,13 +2,13 @@
 
 import { LabError } from "../core/errors.ts";
 import { retry } from "../core/retry.ts";
-import { type BrokerAccess, openBrokerAccess } from "./broker-access.ts";
-import { classify, unreachable } from "./failures.ts";
+import { openBrokerAccess } from "./broker-access.ts";
+import { classify, WRITER } from "./failures.ts";
+import { firstContact } from "./first-contact.ts";
 import { placeOf } from "./partitioner.ts";
 import type { Acked, KafkaOptions, OutgoingRecord, Sink, SinkOptions } from "./ports.ts";
 import { createSinkLane, type SinkLane, type Slice } from "./sink-lane.ts";
 import { createTopicWriter, type TopicWriter } from "./topic-writer.ts";
-import { within } from "./within.ts";
 
 /** How long a partition count is believed. */
 const COUNT_AGE_MS = 10_000;
@@ -88,6 +88,7 @@ export async function openSink(kafka: KafkaOptions, options: SinkOptions): Promi
         throw classify(closing.signal.aborted ? (closing.signal.reason ?? cause) : cause, {
           ...kafka,
           topic,
+          rights: WRITER,
         });
       });
       inFlight.add(sending);
@@ -107,20 +108,6 @@ export async function openSink(kafka: KafkaOptions, options: SinkOptions): Promi
       await access.close();
     },
   };
-}
-
-/** Waits until some broker answers, for `connectTimeoutMs` at most. */
-export async function firstContact(access: BrokerAccess, kafka: KafkaOptions): Promise<void> {
-  const stopping = new AbortController();
-  const limitMs = kafka.connectTimeoutMs;
-  try {
-    const answer = retry(() => access.ping(), { signal: stopping.signal, maxMs: 1_000, deadlineMs: limitMs });
-    if ((await within(limitMs, answer)) === "late") throw unreachable("no answer in time", undefined, kafka);
-  } catch (error) {
-    stopping.abort();
-    await within(limitMs, access.close());
-    throw error;
-  }
 }
 
 function closedDuringOutage(): LabError {

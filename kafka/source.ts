@@ -5,8 +5,9 @@ import { type ErrorCode, isLabError, type LabError } from "../core/errors.ts";
 import { sleep } from "../core/retry.ts";
 import { createAssignment, type Lane } from "./assignment.ts";
 import { EARLIEST, LATEST, openBrokerAccess } from "./broker-access.ts";
-import { classify, unreachable } from "./failures.ts";
+import { classify, READER, unreachable } from "./failures.ts";
 import { type RawBatch, toFetched } from "./fetched.ts";
+import { firstContact } from "./first-contact.ts";
 import { type BatchStep, createMember, type Member } from "./member.ts";
 import type { FetchedBatch, KafkaOptions, Position, Source, SourceHandlers, SourceOptions } from "./ports.ts";
 import { within } from "./within.ts";
@@ -28,7 +29,7 @@ export function createSource(kafka: KafkaOptions, options: SourceOptions): Sourc
   const stopped = new Promise<"closed">((resolve) => {
     closing.signal.addEventListener("abort", () => resolve("closed"), { once: true });
   });
-  const attempt = { brokers: kafka.brokers, topic: options.topics.join(", ") };
+  const attempt = { ...kafka, topic: options.topics.join(", "), group: options.group, rights: READER };
   let handlers: SourceHandlers | null = null;
   let member: Member | null = null;
   let hasJoined = false;
@@ -217,6 +218,9 @@ export function createSource(kafka: KafkaOptions, options: SourceOptions): Sourc
     handlers = given;
     const deadline = Date.now() + kafka.connectTimeoutMs;
     try {
+      const contact = firstContact(access, kafka, closing.signal);
+      contact.catch(() => {});
+      if ((await Promise.race([stopped, contact])) === "closed") return;
       for (let failures = 0; !closing.signal.aborted; failures++) {
         const contactMs = hasJoined ? CONTACT_MS : Math.max(1, deadline - Date.now());
         const ending = runMember(contactMs, () => {

@@ -2,7 +2,7 @@
 
 import kafkajs, { type Producer } from "kafkajs";
 import { newClient } from "./connection.ts";
-import { classify } from "./failures.ts";
+import { classify, WRITER } from "./failures.ts";
 import type { KafkaOptions, OutgoingRecord, SinkOptions } from "./ports.ts";
 
 export type TopicWriter = {
@@ -53,7 +53,7 @@ export function createTopicWriter(kafka: KafkaOptions, options: SinkOptions, top
         const [answer] = await producer.send({ topic, acks: ACKS[options.acks], compression, messages });
         return answer?.baseOffset === undefined ? UNKNOWN_OFFSET : BigInt(answer.baseOffset);
       } catch (error) {
-        throw classify(error, { brokers: kafka.brokers, topic });
+        throw classify(error, { ...kafka, topic, rights: WRITER });
       }
     },
     async close() {
