@@ -60,7 +60,7 @@ test("seventy topics are seventy short entries", () => {
 test("a wrong value is told with file, line, key, value and what is allowed", () => {
   refuses(
     WHOLE.replace("format: json", "format: jsn"),
-    'lab.yaml:11: streams[1].format is "jsn": is none of json, text',
+    'lab.yaml:11: streams[1].format is "jsn": is none of json, ndjson, csv, avro, protobuf, text, bytes',
   );
   refuses(
     WHOLE.replace("2s", "soon"),

@@ -4,6 +4,7 @@ import { type Document, isMap, isPair, isScalar, LineCounter, type Node, parseDo
 import { z } from "zod";
 import { LabError } from "../core/errors.ts";
 import { bytes, duration, type Kind } from "../core/setting-kinds.ts";
+import { FORMATS } from "../formats/wire.ts";
 import { nearNames } from "../query/near-names.ts";
 
 /** A text that a kind of setting reads; the schema keeps the text, so that editors and flags share one form. */
@@ -42,8 +43,23 @@ const Upkeep = z
 const Stream = z.strictObject({
   topic: z.string().min(1),
   table: z.string().min(1).describe("A name in the store, or a URI. Default: from the topic.").optional(),
-  format: z.enum(["json", "text"]).default("json"),
-  schema: z.string().min(1).describe("`infer`, or a file with the table's schema.").optional(),
+  format: z
+    .enum(FORMATS)
+    .describe("`json`: one object a message; `ndjson`: several, a line each.")
+    .default("json"),
+  schema: z
+    .string()
+    .min(1)
+    .describe("`infer`, `registry`, or a file: .avsc or a folder of them, .proto, else the table's schema.")
+    .optional(),
+  message: z.string().min(1).describe("The Protobuf message of a .proto file that has several.").optional(),
+  csv: z
+    .strictObject({
+      header: z.boolean().describe("Messages begin with a line of column names."),
+      delimiter: z.string().length(1).describe("What stands between fields."),
+    })
+    .partial()
+    .optional(),
   partitionBy: z
     .array(z.string().min(1))
     .describe("Without a column `date` it is derived from the message's time, in UTC.")
@@ -53,6 +69,21 @@ const Stream = z.strictObject({
     .min(1)
     .describe("DuckDB SQL over the batch, called `messages`; row by row.")
     .optional(),
+  columns: z
+    .record(z.string().min(1), z.string().min(1))
+    .describe("Columns by expressions over the message, beside its own; instead of a transform.")
+    .optional(),
+  route: z
+    .string()
+    .min(1)
+    .describe("An expression over the row: its value names the table TABLE__VALUE that it goes to.")
+    .optional(),
+  maxTables: z
+    .int()
+    .min(1)
+    .describe("Tables that a route may make; what would need more becomes dead letters. Default: 100.")
+    .optional(),
+  keepRaw: z.boolean().describe("Also keep the value's bytes, for byte-equal replay.").optional(),
   onUnknownField: z.enum(["add", "ignore", "deadletter"]).default("add"),
   onBadRecord: z.enum(["deadletter", "stop"]).default("deadletter"),
   flush: Flush.optional(),

@@ -35,8 +35,11 @@ test("a topic alone becomes a stream with the defaults, and a table of its name"
       app: "lab",
       group: undefined,
       format: "json",
+      wire: { format: "json", schemas: { kind: "none" }, csv: { header: false, delimiter: "," } },
       partitionBy: [],
       metadata: true,
+      keepRaw: false,
+      maxTables: 100,
       flush: { latencyMs: 2000, rows: 1_000_000, bytes: 268_435_456 },
       start: { kind: "earliest" },
       onBadRecord: "deadletter",
@@ -90,6 +93,58 @@ test("streams are chosen by topic or table name, and a wrong name suggests the n
   assert.throws(
     () => options({ "--stream": "order" }, LAB),
     (error) => isLabError(error, "USAGE") && /did you mean orders/.test(error.hint ?? ""),
+  );
+});
+
+test("several topics fill one table where both streams say so, and no topic fills it twice", () => {
+  const shared = (second: string) =>
+    parseLabYaml(`streams:\n  - { topic: a, table: all }\n  - ${second}\n`, "lab.yaml");
+  const both = options({}, shared("{ topic: b, table: all }"));
+  assert.equal(both[0]?.tableUri, both[1]?.tableUri);
+  assert.equal(both[0]?.group, both[1]?.group);
+  for (const second of ["{ topic: a, table: all }", "{ topic: all }"])
+    assert.throws(
+      () => options({}, shared(second)),
+      (error) => isLabError(error, "CONFIG_INVALID") && /all/.test(error.message),
+    );
+});
+
+test("formats of a language of their own need a schema, and say where one may come from", () => {
+  for (const [format, hint] of [
+    ["avro", /registry.*\.avsc/],
+    ["protobuf", /registry.*\.proto/],
+    ["csv", /--schema FILE.*--csv-header/],
+  ] as const)
+    assert.throws(
+      () => options({ "--topic": "t", "--format": format }),
+      (error) => isLabError(error, "CONFIG_INVALID") && hint.test(error.hint ?? ""),
+    );
+  const [stream] = options({ "--topic": "t", "--format": "avro", "--schema": "registry" });
+  assert.deepEqual(stream?.wire.schemas, { kind: "registry" });
+  assert.throws(
+    () => options({ "--topic": "t", "--format": "text", "--schema": "registry" }),
+    (error) => isLabError(error, "CONFIG_INVALID"),
+  );
+});
+
+test("columns by expressions are a transform, and not both are given", () => {
+  const [stream] = options({ "--topic": "t", "--column": ["day=strftime(at, '%d')", 'say "x"=upper(y)'] });
+  assert.equal(
+    stream?.transform,
+    `SELECT *, (strftime(at, '%d')) AS "day", (upper(y)) AS "say ""x""" FROM messages`,
+  );
+  assert.throws(
+    () => options({ "--topic": "t", "--column": ["a=1"], "--transform": "SELECT * FROM messages" }),
+    (error) => isLabError(error, "USAGE"),
+  );
+});
+
+test("a route needs the column that tells its rows apart", () => {
+  const [stream] = options({ "--topic": "t", "--route": "country" });
+  assert.deepEqual([stream?.route, stream?.maxTables], ["country", 100]);
+  assert.throws(
+    () => options({ "--topic": "t", "--route": "country", "--metadata": "off" }),
+    (error) => isLabError(error, "USAGE"),
   );
 });
 

@@ -1,6 +1,5 @@
 /** From flags and lab.yaml to the streams an ingester runs. */
 
-import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { LabError } from "../core/errors.ts";
@@ -17,12 +16,12 @@ import {
   toggle,
 } from "../core/setting-kinds.ts";
 import { type SETTINGS, setting, type Values } from "../core/settings.ts";
-import { parseSchema } from "../delta/schema.ts";
 import { bucketAndPrefix } from "../delta/store/open.ts";
-import type { StructType } from "../delta/types.ts";
+import type { Wire } from "../formats/wire.ts";
 import { groupOf, tableNameOf } from "../ingest/identity.ts";
 import type { StartPosition, StreamOptions } from "../ingest/options.ts";
 import { nearNames } from "../query/near-names.ts";
+import { FORMAT_SETTINGS, formatOf } from "./format-options.ts";
 import type { LabStream, LabYaml } from "./lab-yaml.ts";
 
 const start = {
@@ -52,20 +51,7 @@ export const STREAM_SETTINGS = {
     default: [],
     description: "only these streams of lab.yaml, by topic or table",
   }),
-  format: setting<"json" | "text" | undefined>({
-    flag: "--format",
-    kind: choice("json", "text"),
-    default: undefined,
-    defaultText: "json",
-    description: "what a message's value is",
-  }),
-  schema: setting<string | undefined>({
-    flag: "--schema",
-    kind: named("infer|file"),
-    default: undefined,
-    defaultText: "infer",
-    description: "schema of a table yet to be made: from the first messages, or a file in Delta's JSON",
-  }),
+  ...FORMAT_SETTINGS,
   partitionBy: setting<string[] | undefined>({
     flag: "--partition-by",
     kind: list(named("column")),
@@ -77,6 +63,25 @@ export const STREAM_SETTINGS = {
     kind: named("sql"),
     default: undefined,
     description: "SQL over the batch, called messages; row by row",
+  }),
+  columns: setting<[string, string][]>({
+    flag: "--column",
+    kind: list(pair, null),
+    default: [],
+    description: "a column by an expression over the message, NAME=SQL; instead of a transform",
+  }),
+  route: setting<string | undefined>({
+    flag: "--route",
+    kind: named("sql"),
+    default: undefined,
+    description: "an expression over the row: its value names the table TABLE__VALUE that the row goes to",
+  }),
+  maxTables: setting<number | undefined>({
+    flag: "--max-tables",
+    kind: integer(1),
+    default: undefined,
+    defaultText: "100",
+    description: "tables that a route may make; what would need more goes to the dead letters",
   }),
   metadata: setting<boolean | undefined>({
     flag: "--metadata",
@@ -164,11 +169,14 @@ export const STREAM_DEFAULTS = { latencyMs: 2000, rows: 1_000_000, bytes: 256 * 
 
 type StreamValues = Values<typeof STREAM_SETTINGS> & Values<Pick<typeof SETTINGS, "store" | "app">>;
 
+/** A stream, and how its messages are written. */
+export type ConfiguredStream = StreamOptions & { wire: Wire };
+
 /**
  * The streams to run: one from `--topic`, or those of lab.yaml. Flags win over lab.yaml, for every stream alike. USAGE where there is
  * none, or where a flag that names one stream meets several.
  */
-export function streamOptions(values: StreamValues, lab: LabYaml | null): StreamOptions[] {
+export function streamOptions(values: StreamValues, lab: LabYaml | null): ConfiguredStream[] {
   const chosen = chooseStreams(values, lab);
   if (chosen.length > 1 && (values.table ?? values.group ?? values.schema) !== undefined) {
     throw new LabError("USAGE", "--table, --group and --schema are for one stream, and there are several", {
@@ -176,15 +184,24 @@ export function streamOptions(values: StreamValues, lab: LabYaml | null): Stream
     });
   }
   const streams = chosen.map((stream) => oneStream(stream, values, lab));
-  const twice = streams.find(
-    ({ tableUri }, n) => streams.findIndex((one) => one.tableUri === tableUri) !== n,
-  );
-  if (twice !== undefined) {
-    throw new LabError("CONFIG_INVALID", `two streams write to ${twice.tableUri}`, {
-      hint: "give each stream a table of its own with `table:`",
-    });
-  }
+  refuseClashes(chosen, streams);
   return streams;
+}
+
+/** Several topics may fill one table, where that is said; and each of them once. */
+function refuseClashes(chosen: readonly Partial<LabStream>[], streams: readonly StreamOptions[]): void {
+  for (const [n, { topic, tableUri }] of streams.entries()) {
+    const first = streams.findIndex((one) => one.tableUri === tableUri);
+    if (first === n) continue;
+    if (streams.slice(0, n).some((one) => one.topic === topic && one.tableUri === tableUri))
+      throw new LabError("CONFIG_INVALID", `two streams write ${topic} to ${tableUri}`, {
+        hint: "each topic is written to a table once: give one of the streams another table with `table:`",
+      });
+    if (chosen[n]?.table === undefined || chosen[first]?.table === undefined)
+      throw new LabError("CONFIG_INVALID", `${streams[first]?.topic} and ${topic} both go to ${tableUri}`, {
+        hint: "if both are to fill one table, say so with `table:` in each stream; else give each its own",
+      });
+  }
 }
 
 function chooseStreams(values: StreamValues, lab: LabYaml | null): Partial<LabStream>[] {
@@ -217,25 +234,32 @@ function chooseStreams(values: StreamValues, lab: LabYaml | null): Partial<LabSt
   });
 }
 
-function oneStream(stream: Partial<LabStream>, values: StreamValues, lab: LabYaml | null): StreamOptions {
+function oneStream(stream: Partial<LabStream>, values: StreamValues, lab: LabYaml | null): ConfiguredStream {
   const topic = stream.topic as string;
   const tableUri = tableUriOf(values.table ?? stream.table ?? tableNameOf(topic), values.store);
   const flush = { ...lab?.defaults?.flush, ...stream.flush };
-  const schema = readSchema(values.schema ?? stream.schema);
-  const transform = values.transform ?? stream.transform;
+  const { wire, schema, keepRaw } = formatOf(values, stream);
+  const transform = transformOf(values, stream);
+  const route = values.route ?? stream.route;
+  if (route !== undefined && values.metadata === false)
+    throw new LabError("USAGE", `${topic}: a route needs _kafka in its tables, and --metadata is off`, {
+      hint: "leave --metadata on: rows that a killed run left in a routed table are known by it",
+    });
   return {
     topic,
     tableUri,
     app: values.app,
     ...(values.appIdForm === undefined ? {} : { appIdForm: values.appIdForm }),
     group: values.group ?? groupOf(values.app, tableUri),
-    format: values.format ?? stream.format ?? "json",
+    format: wire.format,
+    wire,
     ...(schema === undefined ? {} : { schema }),
     partitionBy: values.partitionBy ?? stream.partitionBy ?? [],
     ...(transform === undefined ? {} : { transform }),
     metadata: values.metadata ?? true,
-    keepRaw: false,
-    maxTables: 100,
+    keepRaw,
+    ...(route === undefined ? {} : { route }),
+    maxTables: values.maxTables ?? stream.maxTables ?? 100,
     flush: {
       latencyMs: values.flushLatency ?? parsed(duration, flush.latency) ?? STREAM_DEFAULTS.latencyMs,
       rows: values.flushRows ?? flush.rows ?? STREAM_DEFAULTS.rows,
@@ -269,16 +293,17 @@ export function tableUriOf(nameOrUri: string, store: string): string {
   return pathToFileURL(resolve(uri)).href.replace(/\/+$/, "");
 }
 
-function readSchema(source: string | undefined): StructType | undefined {
-  if (source === undefined || source === "infer") return undefined;
-  try {
-    return parseSchema(readFileSync(source, "utf8"));
-  } catch (error) {
-    throw new LabError("CONFIG_INVALID", `the schema ${source} cannot be read: ${(error as Error).message}`, {
-      hint: "give a file with a schema in Delta's JSON form, or `infer`",
-      cause: error,
+/** SQL over the messages; of single columns' expressions it is made here. */
+function transformOf(values: StreamValues, stream: Partial<LabStream>): string | undefined {
+  const whole = values.transform ?? stream.transform;
+  const columns = values.columns.length > 0 ? values.columns : Object.entries(stream.columns ?? {});
+  if (columns.length === 0) return whole;
+  if (whole !== undefined)
+    throw new LabError("USAGE", `${stream.topic}: both a transform and single columns are given`, {
+      hint: `say them in the transform: SELECT *, ${columns[0]![1]} AS ${columns[0]![0]}, ... FROM messages`,
     });
-  }
+  const names = columns.map(([name, sql]) => `(${sql}) AS "${name.replaceAll('"', '""')}"`);
+  return `SELECT *, ${names.join(", ")} FROM messages`;
 }
 
 function parseStart(value: string): StartPosition {

@@ -2,7 +2,7 @@
 
 import type { BadRecord } from "../engine/encoder.ts";
 import { createRawBatch, type RawBatch, type RawMessage } from "../engine/raw-batch.ts";
-import { decodeBatch } from "../formats/decode-batch.ts";
+import { decodeBatch, payloads } from "../formats/decode-batch.ts";
 import type { Decoder } from "../formats/decoder.ts";
 
 /** What a format makes of a batch. Where nothing is to be decoded, `batch` is the batch itself. */
@@ -26,8 +26,9 @@ export async function decodeMessages(
   const unchanged: Decoded = { batch: raw, bad: [], placeOf: (index) => index };
   if (!decoder && !mayBeGzip) return unchanged;
   const values = { length: raw.length, value: (i: number) => raw.value(i) };
-  await decoder?.prepare(valuesOf(raw), signal);
-  const decoded = decodeBatch(values, decoder, { gzip: mayBeGzip });
+  const options = { gzip: mayBeGzip };
+  await decoder?.prepare(payloads(values, options), signal);
+  const decoded = decodeBatch(values, decoder, options);
   if (decoded === "unchanged") return unchanged;
   const batch = createRawBatch();
   for (const { index, json } of decoded.parts) {
@@ -48,10 +49,6 @@ export function without(decoded: Decoded, left: ReadonlySet<number>): Decoded {
     places.push(place);
   }
   return { batch, bad: decoded.bad, placeOf: (index) => places[index]! };
-}
-
-function* valuesOf(raw: RawBatch): Generator<Uint8Array | null> {
-  for (let i = 0; i < raw.length; i++) yield raw.value(i);
 }
 
 function messageAt(raw: RawBatch, i: number): RawMessage {

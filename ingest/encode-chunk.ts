@@ -13,10 +13,11 @@ import { KAFKA_FIELD, withoutKafka } from "../engine/kafka-column.ts";
 import { derivedOf } from "../engine/partitioning.ts";
 import type { RawBatch } from "../engine/raw-batch.ts";
 import { plainSchema } from "../engine/text-source.ts";
+import type { Format } from "../formats/wire.ts";
 import type { ChunkContent, Letter } from "./chunk.ts";
 import { type Decoded, without } from "./decode.ts";
 import { inputProperty } from "./identity.ts";
-import type { Format, StreamOptions } from "./options.ts";
+import type { StreamOptions } from "./options.ts";
 import { hasKafkaColumn, tableSchema } from "./schemas.ts";
 
 type PlanOptions = Pick<

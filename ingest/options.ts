@@ -1,6 +1,7 @@
 /** What one stream is told: from where, to where, how, and how often. */
 
 import type { StructType } from "../delta/types.ts";
+import type { Format } from "../formats/wire.ts";
 import type { AppIdForm } from "./identity.ts";
 
 /** Where a partition starts that the table knows no position of. */
@@ -9,9 +10,6 @@ export type StartPosition =
   | { kind: "latest" }
   | { kind: "time"; timestampMs: number }
   | { kind: "offsets"; next: ReadonlyMap<number, bigint> };
-
-/** What a message's value is. Whether a schema registry is behind it, and which framing it has, is the decoder's to know. */
-export type Format = "json" | "ndjson" | "csv" | "avro" | "protobuf" | "text" | "bytes";
 
 export type StreamOptions = {
   topic: string;
