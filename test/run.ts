@@ -27,7 +27,7 @@ const { values: flags, positionals: words } = parseArgs({
 });
 
 /** Suites with scripts of their own: they need more than a fresh clone has. */
-const SUITES = /^test\/(compose|conformance|spark)[./]/;
+const SUITES = /^test\/(compose|conformance|kdi|spark)[./]/;
 
 /** What a kind of test needs besides Node. */
 const NEEDS: { kind: RegExp; programs: readonly string[] }[] = [
