@@ -13,7 +13,7 @@ import { withRawValue } from "./kafka-column.ts";
 import { rowsOfMessages } from "./message-rows.ts";
 import { loadOrigins, type Origins } from "./origins.ts";
 import { createRawBatch, type RawBatch } from "./raw-batch.ts";
-import { checkRoute, ROUTE, routeRows } from "./route.ts";
+import { checkRoute, ROUTE, refuseRoutes, routeRows } from "./route.ts";
 import { writeRowFiles } from "./row-files.ts";
 import { plainSchema, readPlain } from "./text-source.ts";
 import {
@@ -27,6 +27,7 @@ import {
   type Transform,
 } from "./transform.ts";
 import { dropViolators } from "./violations.ts";
+import { dropWritten } from "./written.ts";
 
 export type EncoderOptions = {
   /** A folder of its own: it may touch nothing else, and files of failed encodes stay in it. */
@@ -37,7 +38,7 @@ export type EncoderOptions = {
 
 const NO_COLUMNS: StructType = { type: "struct", fields: [] };
 const CLEAR = `DROP TABLE IF EXISTS rows; DROP VIEW IF EXISTS messages; DROP TABLE IF EXISTS all_messages;
-  DROP TABLE IF EXISTS origins; DROP TABLE IF EXISTS combinations`;
+  DROP TABLE IF EXISTS origins; DROP TABLE IF EXISTS combinations; DROP TABLE IF EXISTS written`;
 
 /** Opens a DuckDB of its own. One batch is encoded at a time; further calls wait. */
 export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
@@ -86,8 +87,10 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
     if (source.places.length === 0) return encoded;
 
     const { transform, route, partitionColumns, configuration = {} } = plan;
+    const alreadyThere = plan.written ?? [];
     const checks = transform === undefined ? await checksOfMessages(plan, source.schema, signal) : [];
-    const isTable = transform !== undefined || route !== undefined || checks.length > 0;
+    const isTable =
+      transform !== undefined || route !== undefined || checks.length > 0 || alreadyThere.length > 0;
     const origins = await loadOrigins({
       engine,
       batch,
@@ -112,7 +115,8 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
       rows = rowsOfMessages(source, origins, plan);
       for (const place of source.places) counts.get(batch.partition(place))!.rows++;
     }
-    const expected = [...counts.values()].reduce((sum, count) => sum + count.rows, 0);
+    const dropped = await dropWritten(engine, alreadyThere, schema, signal);
+    const expected = [...counts.values()].reduce((sum, count) => sum + count.rows, 0) - dropped;
     if (expected > 0)
       encoded.files = await writeRowFiles({
         engine,
@@ -154,7 +158,7 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
 
   /** Tells table `rows`, of `schema`, where each row goes; the letters that come of it. */
   async function routed(
-    { route }: EncodePlan,
+    { route, refuseRoute }: EncodePlan,
     schema: StructType,
     signal: AbortSignal,
   ): Promise<BadRecord[]> {
@@ -163,7 +167,9 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
     if (!checkedRoutes.has(key)) await checkRoute(engine, route, schema, signal);
     checkedRoutes.clear();
     checkedRoutes.add(key);
-    return routeRows(engine, route, signal);
+    const bad = await routeRows(engine, route, signal);
+    if (refuseRoute) bad.push(...(await refuseRoutes(engine, refuseRoute, signal)));
+    return bad;
   }
 
   /** Adds letters to `encoded`, and counts what became of each message by what stands in table `rows`. */

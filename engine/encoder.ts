@@ -5,6 +5,7 @@ import type { StructField, StructType } from "../delta/types.ts";
 import type { ConstrainedTable } from "./constraints.ts";
 import type { Derived } from "./partitioning.ts";
 import type { RawBatch } from "./raw-batch.ts";
+import type { WrittenRow } from "./written.ts";
 
 /** How messages become rows of one table. Fixed for an encoder's life except `schema`, which follows the table. */
 export type EncodePlan = {
@@ -31,6 +32,10 @@ export type EncodePlan = {
    * Files are split by it.
    */
   route?: string;
+  /** Asked once for each value of a route that a batch has: why rows of it are not written but letters; null where they are. */
+  refuseRoute?: (value: string | null) => { code: string; message: string } | null;
+  /** Rows that a table has already: they count as written, and are not written again. Needs `metadata`. */
+  written?: readonly WrittenRow[];
   /** The table's properties: they say which columns get statistics, and with the schema what each row has to fulfil. */
   configuration?: Readonly<Record<string, string>>;
 };

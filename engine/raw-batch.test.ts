@@ -85,3 +85,32 @@ test("a place that does not exist is a bug said aloud", () => {
         (error) => isLabError(error, "INTERNAL"),
       );
 });
+
+test("originals are kept where given, null included; else the value is the original", () => {
+  const batch = createRawBatch();
+  const message = {
+    topic: "t",
+    partition: 0,
+    offset: 0n,
+    timestampMs: 0,
+    timestampType: "create" as const,
+    generation: 0,
+    key: null,
+    headers: [],
+  };
+  const originals = Array.from({ length: 3000 }, (_, i) =>
+    i % 3 === 0 ? undefined : i % 3 === 1 ? Buffer.from(`o${i}`) : null,
+  );
+  originals.forEach((original, i) => {
+    const value = Buffer.from(`v${i}`);
+    batch.append({ ...message, value, ...(original === undefined ? {} : { original }) });
+  });
+  const textOf = (bytes: Uint8Array | null) => bytes && Buffer.from(bytes).toString();
+  for (const [i, original] of originals.entries()) {
+    assert.equal(textOf(batch.original(i)), original === undefined ? `v${i}` : textOf(original));
+    assert.equal("original" in batch.message(i), original !== undefined);
+  }
+  const copy = createRawBatch();
+  for (let i = 0; i < batch.length; i++) copy.append(batch.message(i));
+  for (let i = 0; i < batch.length; i++) assert.deepEqual(copy.message(i), batch.message(i));
+});

@@ -4,7 +4,7 @@ import { LabError } from "../core/errors.ts";
 import { decimalOf } from "../delta/schema.ts";
 import type { StructType } from "../delta/types.ts";
 import { deltaType } from "./duckdb-types.ts";
-import type { BadRecord } from "./encoder.ts";
+import type { BadRecord, EncodePlan } from "./encoder.ts";
 import { type Engine, quoteName } from "./instance.ts";
 import { NotRowLocal, requireRowLocal } from "./row-local.ts";
 import { sqlType } from "./sql-types.ts";
@@ -83,6 +83,35 @@ export async function routeRows(engine: Engine, sql: string, signal: AbortSignal
   const places = bad.map(({ index }) => index).join(", ");
   if (bad.length > 0) await engine.run(`DELETE FROM rows WHERE ${PLACE} IN (${places})`, { signal });
   return bad;
+}
+
+/**
+ * Takes the rows of messages out of table `rows` one of whose routes is refused, and makes letters of them. Values are asked for in the order
+ * they come in.
+ */
+export async function refuseRoutes(
+  engine: Engine,
+  refuse: NonNullable<EncodePlan["refuseRoute"]>,
+  signal: AbortSignal,
+): Promise<BadRecord[]> {
+  const values = await engine.rows(
+    `SELECT ${ROUTE} AS value FROM rows GROUP BY ${ROUTE} ORDER BY min(${PLACE})`,
+    { signal },
+  );
+  const bad = new Map<number, BadRecord>();
+  for (const { value } of values) {
+    const refusal = refuse(value as string | null);
+    if (!refusal) continue;
+    const places = await engine.rows(
+      `SELECT DISTINCT ${PLACE} AS place FROM rows WHERE ${ROUTE} IS NOT DISTINCT FROM $value`,
+      { params: { value: value as string | null }, signal },
+    );
+    for (const { place } of places)
+      bad.set(place as number, { index: place as number, stage: "route", ...refusal });
+  }
+  const places = [...bad.keys()].join(", ");
+  if (bad.size > 0) await engine.run(`DELETE FROM rows WHERE ${PLACE} IN (${places})`, { signal });
+  return [...bad.values()];
 }
 
 /** On lines of its own: what is written may end with a comment. */

@@ -6,7 +6,7 @@ import { openTable, type TableOptions } from "../delta/open.ts";
 import type { Store } from "../delta/store/store.ts";
 import type { Snapshot, Table } from "../delta/table.ts";
 import type { StructType } from "../delta/types.ts";
-import { parsePartitioning } from "../engine/partitioning.ts";
+import { parsePartitioning, requireSameBuckets } from "../engine/partitioning.ts";
 import type { StreamOptions } from "./options.ts";
 import { letterSchema } from "./schemas.ts";
 
@@ -37,7 +37,7 @@ export function createDestination(
     onStep: events.onStep,
     outages: { onFailure: (error, _attempt, pauseMs) => events.onOutage(error, pauseMs) },
   };
-  const { columns: partitionColumns } = parsePartitioning(options.partitionBy);
+  const { columns: partitionColumns, derived } = parsePartitioning(options.partitionBy);
   const tables: { rows: Table | null; letters: Table | null } = { rows: null, letters: null };
 
   async function look(kind: "rows" | "letters", signal: AbortSignal): Promise<Opened | null> {
@@ -47,7 +47,13 @@ export function createDestination(
       if (isLabError(error, "NOT_A_TABLE")) return null;
       throw error;
     }
-    return { table: tables[kind], snapshot: await tables[kind].latest(signal) };
+    return opened(kind, tables[kind], signal);
+  }
+
+  async function opened(kind: "rows" | "letters", table: Table, signal: AbortSignal): Promise<Opened> {
+    const snapshot = await table.latest(signal);
+    if (kind === "rows") requireSameBuckets(snapshot.schema, snapshot.partitionColumns, derived);
+    return { table, snapshot };
   }
 
   async function create(
@@ -65,7 +71,7 @@ export function createDestination(
       if (!isLabError(error, "TABLE_EXISTS")) throw error;
       tables[kind] = await openTable(stores[kind], signal, tableOptions);
     }
-    return { table: tables[kind], snapshot: await tables[kind].latest(signal) };
+    return opened(kind, tables[kind], signal);
   }
 
   return {
