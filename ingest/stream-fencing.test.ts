@@ -11,6 +11,7 @@ import { openStore } from "../delta/store/open.ts";
 import { faultyStore } from "../test/support/faulty-store.ts";
 import { type Fixture, streamFixture } from "../test/support/stream-fixture.ts";
 import { until } from "../test/support/until.ts";
+import { lettersFile } from "./letters-file.ts";
 import { letterSchema } from "./schemas.ts";
 
 const { signal } = new AbortController();
@@ -24,6 +25,31 @@ const letterOffsets = async (fixture: Fixture) =>
     (row) => `${row.p}:${row.o}`,
   );
 const bad = { key: null, value: "{broken", timestampMs: 1_000 };
+
+/** Lets one put of a commit wait, from when it is shut until it is released. */
+function gateAt(fixture: Fixture, path: RegExp) {
+  let open: (value?: unknown) => void = () => {};
+  const held = new Promise((resolve) => {
+    open = resolve;
+  });
+  let isShut = false;
+  const gate = {
+    isHeld: false,
+    shut() {
+      isShut = true;
+    },
+    release() {
+      open();
+    },
+  };
+  fixture.wrap = (store) =>
+    faultyStore(store, (call) => {
+      if (!isShut || gate.isHeld || call.op !== "putIfAbsent" || !path.test(call.path)) return undefined;
+      gate.isHeld = true;
+      return held;
+    });
+  return gate;
+}
 
 /** What the other worker left in the log: a position, as if it had written everything up to it. */
 async function moveElsewhere(uri: string, partition: number, version: bigint): Promise<void> {
@@ -44,12 +70,15 @@ test("a position moved by another worker is noticed by a commit of another parti
   fixture.kafka.createTopic("t", 2);
   fixture.kafka.append("t", 0, numbered(0, 5));
   fixture.kafka.append("t", 1, numbered(100, 105));
+  const gate = gateAt(fixture, /\.json$/);
   const worker = fixture.start();
   await fixture.hasRows(10);
-  await moveElsewhere(fixture.tableUri, 1, 9n);
+  gate.shut();
   fixture.kafka.append("t", 0, numbered(5, 10));
-  await fixture.hasRows(15);
+  await until("a commit of partition 0 is on its way", () => gate.isHeld);
+  await moveElsewhere(fixture.tableUri, 1, 9n);
   fixture.kafka.append("t", 1, numbered(105, 115));
+  gate.release();
   await fixture.hasRows(20);
   await worker.end();
   const expected = [...range(0, 10), ...range(100, 105), ...range(110, 115)];
@@ -59,25 +88,16 @@ test("a position moved by another worker is noticed by a commit of another parti
 test("a table that another worker made and filled since the positions were read is not written from them", async (t) => {
   const fixture = await streamFixture(t);
   fixture.kafka.createTopic("t", 1);
-  let release: (value?: unknown) => void = () => {};
-  const held = new Promise((resolve) => {
-    release = resolve;
-  });
-  let isWaiting = false;
-  fixture.wrap = (store) =>
-    faultyStore(store, ({ op, path }) => {
-      if (op !== "putIfAbsent" || !/\/0{20}\.json$/.test(path) || isWaiting) return undefined;
-      isWaiting = true;
-      return held;
-    });
+  const gate = gateAt(fixture, /\/0{20}\.json$/);
+  gate.shut();
   fixture.kafka.append("t", 0, numbered(0, 5));
   const worker = fixture.start();
-  await until("the table is about to be made", () => isWaiting);
+  await until("the table is about to be made", () => gate.isHeld);
   const long = { name: "id", type: "long" as const, nullable: true, metadata: {} };
   const store = await openStore(fixture.tableUri, { signal });
   await createTable(store, { schema: { type: "struct", fields: [long] } }, signal);
   await moveElsewhere(fixture.tableUri, 0, 2n);
-  release();
+  gate.release();
   await fixture.hasRows(2);
   fixture.kafka.append("t", 0, numbered(5, 8));
   await fixture.hasRows(5);
@@ -120,7 +140,6 @@ const range = (from: number, to: number) => Array.from({ length: to - from }, (_
 
 /** A letter of the record at `offset`, by a worker that got no further. */
 async function leaveLetter(fixture: Fixture, partition: number, offset: bigint): Promise<void> {
-  const { lettersFile } = await import("./letters-file.ts");
   const table = await openTable(await openStore(`${fixture.tableUri}__dead_letters`, { signal }), signal);
   const letter = {
     topic: "t",
