@@ -1,0 +1,136 @@
+/**
+ * Messages that name their schema as registries have it: a zero, the schema's id in four bytes (big-endian), the payload. What comes to
+ * know the schemas, apart from what they mean.
+ */
+
+import { isLabError } from "../core/errors.ts";
+import type { DataType, StructField, StructType } from "../delta/types.ts";
+import type { Decoded, Decoder, Undecodable } from "./decoder.ts";
+import type { RegisteredSchema, Registry } from "./registry.ts";
+
+/** `part`: which of several things in the schema the payload is; empty where there is one. */
+export type Frame = { id: number; part: string; payload: Uint8Array };
+
+export type FramedFormat<T> = {
+  /** As registries name the kind of schema. */
+  type: "PROTOBUF" | "JSON";
+  /** Tells where the payload begins and which part of the schema it is. */
+  split(afterId: Uint8Array): Omit<Frame, "id"> | { bad: Undecodable };
+  /** SCHEMA_INVALID where the schema cannot be read, SCHEMA_NOT_FOUND where it lacks that part: both make bad records. */
+  compile(schema: RegisteredSchema, part: string): T;
+  decode(compiled: T, payload: Uint8Array): Decoded;
+  columns(compiled: T): StructType | null;
+};
+
+type Known<T> = { id: number; compiled: T } | { id: number; bad: Undecodable };
+
+/** Parts of broken messages may be any, each with a reason why it is bad. */
+const MOST_KNOWN = 10_000;
+
+/** A decoder for payloads of `format`, whose schemas `registry` has. */
+export function createFramedDecoder<T>(registry: Registry, format: FramedFormat<T>): Decoder {
+  const known = new Map<string, Known<T>>();
+  let promised: StructType | null | undefined;
+
+  function read(value: Uint8Array | null): Frame | { bad: Undecodable } {
+    const head = readSchemaId(value);
+    if ("bad" in head) return head;
+    const rest = format.split(head.payload);
+    return "bad" in rest ? rest : { id: head.id, ...rest };
+  }
+
+  function compile(schema: RegisteredSchema | null, { id, part }: Frame): Known<T> {
+    if (!schema) return { id, bad: unknownSchema(id) };
+    const bad = (code: string, message: string) => ({ id, bad: { stage: "decode", code, message } as const });
+    if (schema.type !== format.type)
+      return bad("SCHEMA_INVALID", `schema ${id} of the registry is ${schema.type}, not ${format.type}`);
+    try {
+      return { id, compiled: format.compile(schema, part) };
+    } catch (error) {
+      if (!isLabError(error, "SCHEMA_INVALID", "SCHEMA_NOT_FOUND")) throw error;
+      return bad(error.code, `schema ${id} of the registry: ${error.message}`);
+    }
+  }
+
+  return {
+    async prepare(values, signal) {
+      if (known.size > MOST_KNOWN) known.clear();
+      const wanted = new Map<string, Frame>();
+      for (const value of values) {
+        const frame = read(value);
+        if ("bad" in frame) continue;
+        const key = keyOf(frame);
+        if (!known.has(key)) wanted.set(key, { ...frame, payload: new Uint8Array() });
+      }
+      for (const [key, frame] of wanted) {
+        const schema = await registry.byId(frame.id, signal);
+        // What is unknown today may be registered tomorrow; `decode` takes it for unknown as long as it is not here.
+        if (schema) known.set(key, compile(schema, frame));
+        promised = undefined;
+      }
+    },
+    decode(value) {
+      const frame = read(value);
+      if ("bad" in frame) return frame;
+      const schema = known.get(keyOf(frame));
+      if (!schema) return { bad: unknownSchema(frame.id) };
+      return "bad" in schema ? schema : format.decode(schema.compiled, frame.payload);
+    },
+    schema() {
+      promised ??= unionOf([...known.values()], format);
+      return promised;
+    },
+  };
+}
+
+/** The id a value names and what follows it. */
+export function readSchemaId(
+  value: Uint8Array | null,
+): { id: number; payload: Uint8Array } | { bad: Undecodable } {
+  const bad = (code: string, message: string) => ({ bad: { stage: "decode", code, message } as const });
+  if (value === null) return bad("NULL_VALUE", "the value is null (a tombstone)");
+  if (value.length === 0) return bad("EMPTY_VALUE", "the value is empty");
+  if (value.length < 5 || value[0] !== 0)
+    return bad("NO_SCHEMA_ID", "the value does not begin with a zero and the id of a schema in four bytes");
+  const id = new DataView(value.buffer, value.byteOffset, 5).getUint32(1);
+  return { id, payload: value.subarray(5) };
+}
+
+function keyOf({ id, part }: Frame): string {
+  return part === "" ? String(id) : `${id} ${part}`;
+}
+
+function unknownSchema(id: number): Undecodable {
+  return { stage: "decode", code: "SCHEMA_NOT_FOUND", message: `the registry has no schema ${id}` };
+}
+
+function unionOf<T>(known: Known<T>[], format: FramedFormat<T>): StructType | null {
+  const newestFirst = known.sort((a, b) => b.id - a.id);
+  const columns = newestFirst.flatMap((schema) =>
+    "compiled" in schema ? (format.columns(schema.compiled) ?? []) : [],
+  );
+  return columns.reduce<StructType | null>((newer, older) => (newer ? union(newer, older) : older), null);
+}
+
+/** The fields of both, at any depth, as `newer` has them where they differ. */
+function union(newer: StructType, older: StructType): StructType {
+  const others = new Map(older.fields.map((field) => [field.name.toLowerCase(), field]));
+  const fields = newer.fields.map((field): StructField => {
+    const other = others.get(field.name.toLowerCase());
+    others.delete(field.name.toLowerCase());
+    return other && other.name === field.name
+      ? { ...field, type: unionOfTypes(field.type, other.type) }
+      : field;
+  });
+  return { type: "struct", fields: [...fields, ...others.values()] };
+}
+
+function unionOfTypes(newer: DataType, older: DataType): DataType {
+  if (typeof newer === "string" || typeof older === "string") return newer;
+  if (newer.type === "struct" && older.type === "struct") return union(newer, older);
+  if (newer.type === "array" && older.type === "array")
+    return { ...newer, elementType: unionOfTypes(newer.elementType, older.elementType) };
+  if (newer.type === "map" && older.type === "map")
+    return { ...newer, valueType: unionOfTypes(newer.valueType, older.valueType) };
+  return newer;
+}
