@@ -11,7 +11,7 @@ import { portTaken } from "../services/ports.ts";
 import { defineCommand } from "./command.ts";
 import { CONNECT_TIMEOUT } from "./connect-timeout.ts";
 import { demoYaml } from "./demo.ts";
-import { findBrokers } from "./find-kafka.ts";
+import { KAFKA, kafkaAccess } from "./kafka-settings.ts";
 import { createLabControl } from "./lab-control.ts";
 import { OPS, servePart } from "./serve-part.ts";
 
@@ -28,7 +28,7 @@ export const dashboard = defineCommand({
   ],
   settings: {
     store: SETTINGS.store,
-    kafka: SETTINGS.kafka,
+    ...KAFKA,
     data: SETTINGS.data,
     port: setting<number>({
       flag: "--port",
@@ -67,12 +67,12 @@ export const dashboard = defineCommand({
   seeAlso: ["up", "status"],
   async run({ signal, openLog, lab, env, screen }, values) {
     const log = await openLog();
-    const brokers = await findBrokers(values.kafka, values.data);
+    const access = await kafkaAccess(values, { env, lab });
     const { createDashboard } = await import("../dashboard/server.ts");
     const { openTableReader } = await import("../query/reader.ts");
     const { connectKafka } = await import("../kafka/client.ts");
     const kafka = connectKafka({
-      brokers,
+      ...access,
       clientId: `lab-dashboard-${process.pid}`,
       connectTimeoutMs: values.connectTimeout,
     });

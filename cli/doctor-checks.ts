@@ -15,6 +15,7 @@ import { hasJars } from "../services/kafka-jars.ts";
 import { isPortFree, portHolder } from "../services/ports.ts";
 import { commandLine } from "../services/process-identity.ts";
 import { readRunFiles } from "../services/run-file.ts";
+import type { KafkaAccess } from "./kafka-settings.ts";
 
 export type Check = {
   name: string;
@@ -41,6 +42,7 @@ const failed = (name: string, detail: string, fix: string): Check => ({
 
 const GIB = 1024 ** 3;
 const RACERS = 20;
+const CONTACT_MS = 3_000;
 const LEAST_NODE = [20, 19] as const;
 
 export function checkNode(version = process.versions.node): Check {
@@ -53,13 +55,19 @@ export function checkNode(version = process.versions.node): Check {
 /** The ladder to a broker: an address that answers, or a rung that would hold. */
 export async function checkBroker(
   choice: string,
-  options: { cacheDir: string; dataDir: string; signal: AbortSignal },
+  options: {
+    cacheDir: string;
+    dataDir: string;
+    signal: AbortSignal;
+    /** Where an address is given: who we are to it. */
+    access: () => Promise<KafkaAccess>;
+  },
 ): Promise<Check[]> {
   const { signal } = options;
   if (!["auto", "docker", "jvm"].includes(choice)) {
-    const reached = await reachBrokers(choice, 3000, signal).then(() => null, asLabError);
-    if (reached === null) return [ok("broker", `a broker answers at ${choice}`)];
-    return [failed("broker", reached.message, reached.hint ?? "check --kafka")];
+    const problem = await speakTo(choice, options.access, signal).then(() => null, asLabError);
+    if (problem === null) return [ok("broker", `a broker answers at ${choice}`)];
+    return [failed("broker", problem.message, problem.hint ?? "check --kafka")];
   }
   const [docker, java, maven, jars] = await Promise.all([
     dockerAnswers(signal),
@@ -91,6 +99,23 @@ export async function checkBroker(
           `start Docker; or install Java ${LEAST_JAVA} and Maven; or give an address with --kafka HOST:PORT`,
         ),
   ];
+}
+
+/** An open port is no broker yet: it must also speak as we do, and take us for who we are. */
+async function speakTo(
+  address: string,
+  access: () => Promise<KafkaAccess>,
+  signal: AbortSignal,
+): Promise<void> {
+  await reachBrokers(address, CONTACT_MS, signal);
+  const { connectKafka } = await import("../kafka/client.ts");
+  const kafka = connectKafka({
+    ...(await access()),
+    clientId: "lab-doctor",
+    connectTimeoutMs: 2 * CONTACT_MS,
+  });
+  const admin = await kafka.admin();
+  await admin.close();
 }
 
 export async function checkMemory(): Promise<Check> {

@@ -82,7 +82,8 @@ test("a store that cannot be used fails with code and fix", async (t) => {
 });
 
 test("a broker address that does not answer fails", async () => {
-  const where = { cacheDir: "/nowhere", dataDir: "/nowhere", signal };
+  const access = async () => ({ brokers: ["127.0.0.1:1"] });
+  const where = { cacheDir: "/nowhere", dataDir: "/nowhere", signal, access };
   const [check] = await checkBroker("127.0.0.1:1", where);
   assert.equal(check?.verdict, "failed");
   assert.ok(check?.fix !== undefined);

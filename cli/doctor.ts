@@ -15,6 +15,7 @@ import {
   checkStore,
 } from "./doctor-checks.ts";
 import { checkWriters } from "./doctor-writers.ts";
+import { KAFKA, kafkaAccess } from "./kafka-settings.ts";
 
 const CHECK_FAILED = 3;
 const SIGNS = { ok: "[ok]", note: "[--]", warning: "[!]", failed: "[x]" };
@@ -25,7 +26,7 @@ export const doctor = defineCommand({
   summary: "Check this machine, the broker and the store, and say how to fix what is wrong",
   examples: ["lab doctor", "lab doctor --store s3://lab/tables", "lab doctor --kafka broker:9092 --json"],
   settings: {
-    kafka: SETTINGS.kafka,
+    ...KAFKA,
     store: SETTINGS.store,
     data: SETTINGS.data,
     port: setting<number>({
@@ -36,12 +37,17 @@ export const doctor = defineCommand({
     }),
   },
   seeAlso: ["up", "status", "reset"],
-  async run({ screen, common, env, signal }, values) {
+  async run({ screen, common, env, lab, signal }, values) {
     const dataDir = values.data;
     const checks = (
       await Promise.all([
         checkNode(),
-        checkBroker(values.kafka, { cacheDir: cacheFolder(env), dataDir, signal }),
+        checkBroker(values.kafka, {
+          cacheDir: cacheFolder(env),
+          dataDir,
+          signal,
+          access: () => kafkaAccess(values, { env, lab }),
+        }),
         checkMemory(),
         checkPort(values.port, { name: "dashboard", needed: true, flag: "--port", dataDir }),
         checkPort(9092, { name: "broker", needed: false, flag: "--kafka-port", dataDir }),

@@ -7,7 +7,7 @@ import { bytes, integer } from "../core/setting-kinds.ts";
 import { SETTINGS, setting } from "../core/settings.ts";
 import { defineCommand } from "./command.ts";
 import { CONNECT_TIMEOUT } from "./connect-timeout.ts";
-import { findBrokers } from "./find-kafka.ts";
+import { KAFKA, kafkaAccess } from "./kafka-settings.ts";
 import { OPS, servePart } from "./serve-part.ts";
 import { STREAM_SETTINGS, streamOptions } from "./stream-options.ts";
 import { keepTables } from "./upkeep.ts";
@@ -26,7 +26,7 @@ export const ingest = defineCommand({
   settings: {
     ...STREAM_SETTINGS,
     store: SETTINGS.store,
-    kafka: SETTINGS.kafka,
+    ...KAFKA,
     app: SETTINGS.app,
     connectTimeout: CONNECT_TIMEOUT,
     memory: setting<number>({
@@ -69,7 +69,7 @@ export const ingest = defineCommand({
     const { signal, env, screen } = context;
     const log = await context.openLog();
     const streams = streamOptions(values, context.lab);
-    const brokers = await findBrokers(values.kafka, values.data);
+    const access = await kafkaAccess(values, context);
     // Loaded here: the client, DuckDB and the S3 SDK are heavy, and what is above can fail without them.
     const { createIngest } = await import("../ingest/run.ts");
     const { createMetrics, exposeReports } = await import("../ingest/metrics.ts");
@@ -104,7 +104,7 @@ export const ingest = defineCommand({
         },
         {
           kafka: connectKafka({
-            brokers,
+            ...access,
             clientId: `lab-ingest-${process.pid}`,
             connectTimeoutMs: values.connectTimeout,
           }),

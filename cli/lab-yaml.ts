@@ -6,6 +6,7 @@ import { LabError } from "../core/errors.ts";
 import { bytes, duration, type Kind } from "../core/setting-kinds.ts";
 import { FORMATS } from "../formats/wire.ts";
 import { nearNames } from "../query/near-names.ts";
+import { isSecretPath, KafkaYaml } from "./kafka-yaml.ts";
 
 /** A text that a kind of setting reads; the schema keeps the text, so that editors and flags share one form. */
 function spelled(kind: Kind<unknown>, example: string) {
@@ -92,7 +93,7 @@ const Stream = z.strictObject({
 
 const Schema = z.strictObject({
   store: z.string().min(1).describe("A folder, or s3://BUCKET/PREFIX.").optional(),
-  kafka: z.strictObject({ brokers: z.string().min(1) }).optional(),
+  kafka: KafkaYaml.optional(),
   app: z.string().min(1).optional(),
   defaults: z.strictObject({ flush: Flush.optional(), upkeep: Upkeep.optional() }).optional(),
   streams: z.array(Stream).default([]),
@@ -144,6 +145,10 @@ function explain(issue: z.core.$ZodIssue, value: unknown, place: Place): LabErro
   const given = valueAt(value, issue.path);
   if (given === undefined)
     return invalid(issue.path, "is missing", place, [`every entry needs ${String(issue.path.at(-1))}`]);
+  if (isSecretPath(issue.path, given))
+    return invalid(issue.path, "is of another kind than it must be", place, [
+      "see lab.schema.json; a secret stands in quotes, or as env:NAME or file:/path",
+    ]);
   const why =
     issue.code === "custom"
       ? issue.message

@@ -9,7 +9,7 @@ import { SETTINGS, setting } from "../core/settings.ts";
 import type { ProduceTotals } from "../producer/produce.ts";
 import { defineCommand } from "./command.ts";
 import { CONNECT_TIMEOUT } from "./connect-timeout.ts";
-import { findBrokers } from "./find-kafka.ts";
+import { KAFKA, kafkaAccess } from "./kafka-settings.ts";
 import { progress } from "./progress.ts";
 import { OPS, servePart } from "./serve-part.ts";
 
@@ -73,7 +73,7 @@ export const produce = defineCommand({
       default: "all",
       description: "what counts as sent; only with all is each message there exactly once",
     }),
-    kafka: SETTINGS.kafka,
+    ...KAFKA,
     data: SETTINGS.data,
     connectTimeout: CONNECT_TIMEOUT,
     ...OPS,
@@ -89,7 +89,7 @@ export const produce = defineCommand({
         hint: "lab produce --topic orders --source orders",
       });
     }
-    const brokers = await findBrokers(values.kafka, values.data);
+    const access = await kafkaAccess(values, context);
     // Loaded here: the client is heavy, and what is above can fail without it.
     const { connectKafka } = await import("../kafka/client.ts");
     const { produce: run } = await import("../producer/produce.ts");
@@ -141,11 +141,11 @@ export const produce = defineCommand({
       env,
     );
     const bar = progress(screen, `produce ${topic}`, values.count ?? source.total ?? null);
-    screen.note(`producing ${source.name} to ${topic} on ${brokers.join(",")}`);
+    screen.note(`producing ${source.name} to ${topic} on ${access.brokers.join(",")}`);
     try {
       totals = await run({
         kafka: connectKafka({
-          brokers,
+          ...access,
           clientId: `lab-produce-${process.pid}`,
           connectTimeoutMs: values.connectTimeout,
         }),

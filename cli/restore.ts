@@ -9,7 +9,7 @@ import { momentOf } from "../query/moment.ts";
 import { type RestoreResult, restoreTable } from "../upkeep/restore.ts";
 import { ASK, AT, VERSION, withQuery } from "./ask.ts";
 import { type Context, defineCommand } from "./command.ts";
-import { findBrokers } from "./find-kafka.ts";
+import { KAFKA, type KafkaValues, kafkaAccess } from "./kafka-settings.ts";
 import { count, plural, size } from "./lines.ts";
 import { requireNoIngester } from "./no-ingester.ts";
 import { phases } from "./phases.ts";
@@ -38,7 +38,7 @@ export const restore = defineCommand({
         "also take the Kafka positions back, so that what was ingested since is ingested again; refused while an ingester runs",
     }),
     data: SETTINGS.data,
-    kafka: SETTINGS.kafka,
+    ...KAFKA,
   },
   seeAlso: ["history", "diff", "vacuum"],
   async run(context, values, [asked = ""]) {
@@ -73,17 +73,17 @@ function targetOf({
 }
 
 async function requireQuiet(
-  { screen, signal }: Context,
-  values: { data: string; kafka: string },
+  { screen, signal, env, lab }: Context,
+  values: KafkaValues & { data: string },
   table: Table,
 ): Promise<void> {
   const { connectKafka } = await import("../kafka/client.ts");
-  const brokers = await findBrokers(values.kafka, values.data);
+  const access = await kafkaAccess(values, { env, lab });
   await requireNoIngester({
     tableUri: table.store.root,
     appIds: (await table.latest(signal)).txns().keys(),
     data: values.data,
-    kafka: connectKafka({ brokers, clientId: "lab-restore", connectTimeoutMs: CONNECT_MS }),
+    kafka: connectKafka({ ...access, clientId: "lab-restore", connectTimeoutMs: CONNECT_MS }),
     note: screen.note,
     signal,
   });

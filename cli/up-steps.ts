@@ -4,18 +4,19 @@ import { isLabError } from "../core/errors.ts";
 import type { S3Settings } from "../delta/store/s3-settings.ts";
 import type { Store } from "../delta/store/store.ts";
 import { tableNameOf } from "../ingest/identity.ts";
+import type { KafkaAccess } from "./kafka-settings.ts";
 import type { LabStream } from "./lab-yaml.ts";
 import { tableUriOf } from "./stream-options.ts";
 
-/** Makes the topics that are missing. BROKER_UNREACHABLE, KAFKA_DENIED. */
+/** Makes the topics that are missing. BROKER_UNREACHABLE, KAFKA_DENIED, KAFKA_TLS. */
 export async function createTopics(
-  brokers: readonly string[],
+  access: KafkaAccess,
   topics: readonly { topic: string; partitions: number }[],
   options: { timeoutMs: number; signal: AbortSignal },
 ): Promise<void> {
   const { connectKafka } = await import("../kafka/client.ts");
   options.signal.throwIfAborted();
-  const kafka = connectKafka({ brokers, clientId: "lab-up", connectTimeoutMs: options.timeoutMs });
+  const kafka = connectKafka({ ...access, clientId: "lab-up", connectTimeoutMs: options.timeoutMs });
   const admin = await kafka.admin();
   try {
     for (const { topic, partitions } of topics) {

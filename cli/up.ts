@@ -15,6 +15,7 @@ import { createSupervisor, type Supervisor } from "../services/supervisor.ts";
 import { type Context, defineCommand } from "./command.ts";
 import { CONNECT_TIMEOUT } from "./connect-timeout.ts";
 import { DEMO_YAML, demoYaml } from "./demo.ts";
+import { KAFKA, kafkaEnv, kafkaSecurity } from "./kafka-settings.ts";
 import { labProgram } from "./lab-program.ts";
 import { kafkaPart, s3Part } from "./lab-services.ts";
 import type { LabYaml } from "./lab-yaml.ts";
@@ -25,7 +26,7 @@ import { createTopics, makeBucket, tableVersions } from "./up-steps.ts";
 import { UPKEEP_DEFAULT, upkeepSetting } from "./upkeep-plan.ts";
 
 const settings = {
-  kafka: SETTINGS.kafka,
+  ...KAFKA,
   store: SETTINGS.store,
   app: SETTINGS.app,
   data: SETTINGS.data,
@@ -168,6 +169,8 @@ async function startParts(
       `${name.padEnd(plan.children.length > 0 ? 18 : 0)}${plan.children.length > 0 ? "" : " "}${address}${more}\n`,
     );
   const shared = { data: values.data, connectTimeoutMs: values.connectTimeout, log };
+  // Before anything is started: what is wrong here only the user can put right.
+  const security = await kafkaSecurity(values, context);
   let brokers: string[] = [];
   let env: Readonly<Record<string, string>> = {};
   let s3: S3Settings = {};
@@ -192,14 +195,14 @@ async function startParts(
     if (service.keysFile !== null) say("s3-keys", service.keysFile);
   }
   if (plan.topics.length > 0)
-    await createTopics(brokers, plan.topics, { timeoutMs: values.connectTimeout, signal });
+    await createTopics({ brokers, ...security }, plan.topics, { timeoutMs: values.connectTimeout, signal });
 
   let address: string | null = null;
   for (const { name, kind, args } of plan.children) {
     const isProducer = kind === "produce";
     const running = await supervisor.start(
       childPart({
-        ...{ name, kind, dataDir: values.data, env, finite: isProducer },
+        ...{ name, kind, dataDir: values.data, env: { ...env, ...kafkaEnv(values) }, finite: isProducer },
         command: process.execPath,
         args: [labProgram(), kind, ...args, "--kafka", brokers.join(",")],
       }),

@@ -17,6 +17,8 @@ export type Setting<T = unknown> = {
   /** What help says instead of the default, where that is decided at run time. */
   defaultText?: string;
   description: string;
+  /** A secret, or where it is: `env:NAME` or `file:/path`. A flag may only say where; no error shows what was given. */
+  isSecret?: boolean;
   /** Where lab.yaml has it, as a path: `kafka.brokers`. */
   yaml?: string;
 };
@@ -59,16 +61,26 @@ function readSetting(one: Setting, { flags, env, file }: Sources): unknown {
   ] as const;
   const found = candidates.find(({ value }) => value !== undefined);
   if (found?.value === undefined) return one.default;
+  if (one.isSecret && found.where === one.flag && !isReference(String(found.value)))
+    throw new LabError("USAGE", `${one.flag} does not take a secret itself: others could read it`, {
+      hint: `write ${one.flag} env:NAME or ${one.flag} file:/path, or set ${one.env}`,
+    });
   try {
     if (typeof found.value === "string") return one.kind.parse(found.value);
     return found.value.flatMap((value) => one.kind.parse(value));
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new LabError(found.code, `${found.where}: ${JSON.stringify(found.value)} ${why}`, {
+    const given = one.isSecret ? "the value" : JSON.stringify(found.value);
+    throw new LabError(found.code, `${found.where}: ${given} ${why}`, {
       hint: `${one.flag} is: ${one.description}`,
       cause: error,
     });
   }
+}
+
+/** True for `env:NAME` and `file:/path`, which say where a value is. */
+export function isReference(value: string): boolean {
+  return /^(env|file):./s.test(value);
 }
 
 /** `--for <duration>`, as help and the README show it. */

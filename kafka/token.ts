@@ -61,8 +61,8 @@ async function requestToken(client: ClientCredentials, now: () => number): Promi
       method: "POST",
       headers: { authorization: `Basic ${basic}`, accept: "application/json" },
       body,
-      // A redirect would carry the secret to whoever it names.
-      redirect: "error",
+      // Followed, it would carry the secret to whoever it names.
+      redirect: "manual",
       signal: AbortSignal.timeout(ANSWER_MS),
     });
     text = await response.text();
