@@ -10,6 +10,7 @@ import { parseSchema } from "./schema.ts";
 import { checkSchema } from "./schema-check.ts";
 import type { CommitRequest, Snapshot } from "./table.ts";
 import { checkProperties } from "./table-properties.ts";
+import { checkTypeChanges, widenOf } from "./type-widening.ts";
 import { checkDuties, mappingMode } from "./writer-duties.ts";
 
 export const ENGINE_INFO = "delta-stream-lab/0.1.0";
@@ -30,6 +31,12 @@ export function checkRequest(request: CommitRequest, base: Snapshot, root: strin
     // What another engine allowed itself in a schema stays its affair while the schema stays.
     if (base.version < 0 || metadata.schemaString !== base.metadata.schemaString)
       checkSchema(parseSchema(metadata.schemaString), metadata.partitionColumns);
+    // A restore brings types back together with the files that have them.
+    const isKept = base.numFiles > 0 && request.operation !== "RESTORE";
+    if (isKept && metadata.schemaString !== base.metadata.schemaString) {
+      const schema = parseSchema(metadata.schemaString);
+      checkTypeChanges(base.schema, schema, widenOf(protocol, metadata, schema));
+    }
   }
   const isAppendOnly = isActive(protocol, metadata, "delta.appendOnly", "appendOnly");
   if (isAppendOnly && (request.removes ?? []).some((file) => file.dataChange))
