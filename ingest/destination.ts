@@ -1,4 +1,4 @@
-/** The two tables of a stream, rows and dead letters: opened where they are, made when first needed. */
+/** The tables of a stream, rows and dead letters and those of a route: opened where they are, made when first needed. */
 
 import { isLabError } from "../core/errors.ts";
 import { createTable } from "../delta/create.ts";
@@ -8,6 +8,7 @@ import type { Snapshot, Table } from "../delta/table.ts";
 import type { StructType } from "../delta/types.ts";
 import { parsePartitioning, requireSameBuckets } from "../engine/partitioning.ts";
 import type { StreamOptions } from "./options.ts";
+import { createRoutedTables, type RoutedTables } from "./routed-tables.ts";
 import { letterSchema } from "./schemas.ts";
 
 /** A table and the version that the next commit builds on. */
@@ -19,13 +20,15 @@ export type Destination = {
   /** Makes the table of rows; if another worker was faster, opens what it made. */
   createRows(schema: StructType, signal: AbortSignal): Promise<Opened>;
   createLetters(signal: AbortSignal): Promise<Opened>;
+  /** The tables that a route fills. */
+  routed: RoutedTables;
   close(): Promise<void>;
 };
 
-export type DestinationStores = { rows: Store; letters: Store };
+export type DestinationStores = { rows: Store; letters: Store; open: (uri: string) => Promise<Store> };
 
 export function createDestination(
-  options: Pick<StreamOptions, "partitionBy" | "tableProperties">,
+  options: Pick<StreamOptions, "tableUri" | "partitionBy" | "tableProperties">,
   stores: DestinationStores,
   events: {
     onStep: (step: "in-checkpoint") => void;
@@ -38,6 +41,7 @@ export function createDestination(
     outages: { onFailure: (error, _attempt, pauseMs) => events.onOutage(error, pauseMs) },
   };
   const { columns: partitionColumns, derived } = parsePartitioning(options.partitionBy);
+  const routed = createRoutedTables(options.tableUri, stores.open, tableOptions);
   const tables: { rows: Table | null; letters: Table | null } = { rows: null, letters: null };
 
   async function look(kind: "rows" | "letters", signal: AbortSignal): Promise<Opened | null> {
@@ -84,8 +88,9 @@ export function createDestination(
     createRows: (schema, signal) =>
       create("rows", { schema, partitionColumns, configuration: { ...options.tableProperties } }, signal),
     createLetters: (signal) => create("letters", { schema: letterSchema }, signal),
+    routed,
     async close() {
-      await Promise.all([stores.rows.close(), stores.letters.close()]);
+      await Promise.all([stores.rows.close(), stores.letters.close(), routed.close()]);
     },
   };
 }

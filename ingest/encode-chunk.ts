@@ -13,8 +13,9 @@ import { KAFKA_FIELD, withoutKafka } from "../engine/kafka-column.ts";
 import { derivedOf } from "../engine/partitioning.ts";
 import type { RawBatch } from "../engine/raw-batch.ts";
 import { plainSchema } from "../engine/text-source.ts";
+import type { WrittenRow } from "../engine/written.ts";
 import type { Format } from "../formats/wire.ts";
-import type { ChunkContent, Letter } from "./chunk.ts";
+import type { ChunkContent, Letter, PartitionCounts } from "./chunk.ts";
 import { type Decoded, without } from "./decode.ts";
 import { inputProperty } from "./identity.ts";
 import type { StreamOptions } from "./options.ts";
@@ -123,6 +124,10 @@ export async function encodeChunk(
     promised: StructType | null;
     /** Null while no message has told the table's columns. */
     table: Target | null;
+    /** Why rows are not routed to a table; null where they are. */
+    refuseRoute: NonNullable<EncodePlan["refuseRoute"]>;
+    /** Rows that stand in routed tables already. */
+    written: readonly WrittenRow[];
     signal: AbortSignal;
   },
 ): Promise<void> {
@@ -130,7 +135,13 @@ export async function encodeChunk(
   const raw = chunk.raw;
   if (!raw) return;
   const target = table && promised ? grownBy(table, promised, options) : table;
-  const plan = target ? planFor(options, target) : NO_TABLE;
+  const plan: EncodePlan = target
+    ? {
+        ...planFor(options, target),
+        ...(options.route === undefined ? {} : { route: options.route, refuseRoute: input.refuseRoute }),
+        written: input.written.filter((row) => isWithin(row, chunk.counts.get(row.partition))),
+      }
+    : NO_TABLE;
   if (raw.length > 0) {
     const encoded = await encodeWhole(encoder, input.decoded, plan, signal);
     chunk.files = encoded.files;
@@ -179,6 +190,9 @@ async function encodeWhole(
     messages = without(messages, new Set(bad.keys()));
   }
 }
+
+const isWithin = ({ offset }: WrittenRow, range: PartitionCounts | undefined) =>
+  range !== undefined && range.first <= offset && offset <= range.last;
 
 /** Objects of one message stand side by side. */
 function isAlone({ batch, placeOf }: Decoded, index: number): boolean {
@@ -241,7 +255,6 @@ function planFor(options: PlanOptions, { snapshot, schema, messages }: Target): 
     keepRaw: options.keepRaw && hasKafkaColumn(schema),
     derived: derivedOf(schema, snapshot.partitionColumns),
     ...(options.transform === undefined ? {} : { transform: options.transform }),
-    ...(options.route === undefined ? {} : { route: options.route }),
     ...(messages === undefined ? {} : { input: messages }),
   };
 }

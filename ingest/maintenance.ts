@@ -1,4 +1,4 @@
-/** Checkpoints beside the commits: one at a time, of the newest version, best effort. */
+/** Checkpoints beside the commits: one at a time, of the newest version of each table, best effort. */
 
 import { asLabError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
@@ -6,13 +6,12 @@ import type { Opened } from "./destination.ts";
 
 /** `maintain` returns at once with what is under way; it never fails. */
 export function createMaintenance(log: Log, signal: AbortSignal): (opened: Opened) => Promise<void> {
-  let waiting: Opened | null = null;
+  const waiting = new Map<Opened["table"], Opened>();
   let running: Promise<void> | null = null;
 
   async function run(): Promise<void> {
-    while (waiting) {
-      const { table, snapshot } = waiting;
-      waiting = null;
+    for (const { table, snapshot } of waiting.values()) {
+      waiting.delete(table);
       await table
         .maintain(snapshot, signal)
         .catch((error: unknown) =>
@@ -26,7 +25,7 @@ export function createMaintenance(log: Log, signal: AbortSignal): (opened: Opene
   }
 
   return (opened) => {
-    waiting = opened;
+    waiting.set(opened.table, opened);
     running ??= run();
     return running;
   };

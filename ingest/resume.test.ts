@@ -8,6 +8,7 @@ import type { RawRecord } from "../kafka/ports.ts";
 import type { Opened } from "./destination.ts";
 import { fingerprint } from "./fingerprint.ts";
 import { type ResumeInput, readResume } from "./resume.ts";
+import { createRoutedTables } from "./routed-tables.ts";
 import { letterSchema, tableSchema } from "./schemas.ts";
 
 const { signal } = new AbortController();
@@ -60,7 +61,9 @@ function input(more: Partial<ResumeInput> & { low?: bigint; high?: bigint } = {}
     rowReader: {
       ...{ hasRowsOf: async () => false, otherTopic: async () => null },
       letteredRecords: async () => new Set(),
+      rowsFrom: async () => [],
     },
+    routed: createRoutedTables("memory://t", async () => memoryStore(), {}),
     signal,
     ...rest,
   };

@@ -5,11 +5,12 @@
 
 import { LabError } from "../core/errors.ts";
 import type { Admin, Watermarks } from "../kafka/ports.ts";
-import type { Opened } from "./destination.ts";
+import type { Destination, Opened } from "./destination.ts";
 import { fingerprint, markedOffset } from "./fingerprint.ts";
 import { type AppIdForm, appId, formOf, otherTopic } from "./identity.ts";
 import { type LastKnown, lastKnown } from "./last-known.ts";
 import type { StreamOptions } from "./options.ts";
+import { type RoutedResume, readRouted } from "./resume-routed.ts";
 import type { RowReader } from "./row-reader.ts";
 
 export type Resume = {
@@ -23,6 +24,8 @@ export type Resume = {
   recordGeneration: number;
   /** Partitions whose stored position is to be lowered or moved by the user's word, not by progress. */
   overridden: Set<number>;
+  /** What routed tables hold beyond the settled positions. */
+  routed: RoutedResume;
 };
 
 export type ResumeInput = {
@@ -32,6 +35,7 @@ export type ResumeInput = {
   letters: Opened | null;
   admin: Pick<Admin, "watermarks" | "offsetsAt" | "recordAt">;
   rowReader: RowReader;
+  routed: Destination["routed"];
   signal: AbortSignal;
 };
 
@@ -62,6 +66,7 @@ export async function readResume(input: ResumeInput): Promise<Resume> {
     verdicts: new Map(),
     recordGeneration: known.generation,
     overridden: new Set(),
+    routed: { ahead: new Map(), written: [] },
   };
 
   const { error, overridden } = await findReset(input, stored, known, watermarks);
@@ -85,6 +90,10 @@ export async function readResume(input: ResumeInput): Promise<Resume> {
   refuseContradiction(options, stored);
   await placeFresh(input, fresh, watermarks, resume);
   await readVerdicts(input, resume);
+  if (rows) {
+    const { next, recordGeneration: generation } = resume;
+    resume.routed = await readRouted(rows, { ...input, app, topic, appIdForm, next, generation });
+  }
   return resume;
 }
 

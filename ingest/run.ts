@@ -11,7 +11,7 @@ import type { Admin, Kafka } from "../kafka/ports.ts";
 import { createDestination } from "./destination.ts";
 import type { StreamMetrics } from "./metrics.ts";
 import type { StreamOptions } from "./options.ts";
-import type { CommitStep } from "./publish.ts";
+import type { CommitStep } from "./publish-input.ts";
 import { createReport, type Report, type StreamReport } from "./report.ts";
 import type { RowReader } from "./row-reader.ts";
 import { createStream, type Stream } from "./stream.ts";
@@ -73,6 +73,7 @@ export function createIngest(options: IngestOptions, deps: IngestDeps): Ingest {
     const stores = {
       rows: await deps.openStore(stream.tableUri),
       letters: await deps.openStore(`${stream.tableUri}__dead_letters`),
+      open: deps.openStore,
     };
     let running: Stream | null = null;
     const destination = createDestination(stream, stores, {

@@ -18,9 +18,11 @@ import { createMaintenance } from "./maintenance.ts";
 import type { StreamMetrics } from "./metrics.ts";
 import type { StreamOptions } from "./options.ts";
 import { createPatience } from "./patience.ts";
-import { type CommitStep, publish, refuseLetters } from "./publish.ts";
+import { publish, refuseLetters } from "./publish.ts";
+import type { CommitStep } from "./publish-input.ts";
 import type { Report } from "./report.ts";
 import { outOfRange, type Resume, readResume } from "./resume.ts";
+import { type Route, routeLimit, routesOf } from "./routed-tables.ts";
 import type { RowReader } from "./row-reader.ts";
 import { initialState, type Limits } from "./state.ts";
 import { tellOfChunk, tellOfCommit } from "./tell-commit.ts";
@@ -84,7 +86,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
   const chunks = new Map<number, ChunkContent>();
   let resume: Resume = {
     ...{ next: new Map(), appIdForm: "lab", verdicts: new Map() },
-    ...{ recordGeneration: 0, overridden: new Set() },
+    ...{ recordGeneration: 0, overridden: new Set(), routed: { ahead: new Map(), written: [] } },
   };
   /** Positions that the user's word moved and no commit has yet. */
   let moved: ReadonlyMap<number, bigint> = new Map();
@@ -98,6 +100,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
   let pendingInput: StructType | null = null;
   /** What was lettered before there was a table: its first commit counts them. */
   let unrecorded: readonly ChunkContent[] = [];
+  let refuseRoute = routeLimit(options.tableUri, options.maxTables, []);
   let startedGeneration = -1;
   let isReadingEnds = false;
 
@@ -205,13 +208,17 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
       async () => {
         ({ rows, letters } = await destination.refresh(signal));
         if (rows) await requireWritable(encoder, rows.snapshot, signal);
-        return readResume({ options, partitions, rows, letters, admin, rowReader: deps.rowReader, signal });
+        return readResume({
+          ...{ options, partitions, rows, letters, admin, signal },
+          ...{ rowReader: deps.rowReader, routed: destination.routed },
+        });
       },
       { signal, onFailure: (error, _n, pauseMs) => storeOutage(error, pauseMs) },
     );
     signal.throwIfAborted();
     patience.storeAnswered();
     unrecorded = [];
+    refuseRoute = routeLimit(options.tableUri, options.maxTables, rows ? routesOf(rows.snapshot) : []);
     owned = new Map(
       partitions.map((partition) => [
         partition,
@@ -258,6 +265,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
       owned,
       recordGeneration: resume.recordGeneration,
       appIdForm: resume.appIdForm,
+      aheadOf: (route: Route, partition: number) => resume.routed.ahead.get(route)?.get(partition),
       rows: opened,
       letters,
       destination,
@@ -285,7 +293,11 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
           schema: pendingSchema ?? rows.snapshot.schema,
           messages: pendingInput ?? storedInput(rows.snapshot, options.topic),
         };
-        await encodeChunk(content, { encoder, options, decoded, promised, table, signal });
+        const { written } = resume.routed;
+        await encodeChunk(content, {
+          ...{ encoder, options, decoded, promised, table, signal },
+          ...{ refuseRoute, written },
+        });
       },
       { signal, onFailure: (error, _n, pauseMs) => storeOutage(error, pauseMs) },
     );
@@ -332,7 +344,8 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
       if (chunks.size === 0) pendingSchema = pendingInput = null;
       tellCommit(done.rows?.snapshot.version ?? null, effect.settled, contents, startedMs);
       dispatch({ type: "committed", commit: effect.commit });
-      if (done.rows) inBackground(maintain(done.rows), life.signal);
+      for (const opened of done.rows ? [done.rows, ...done.routed] : [])
+        inBackground(maintain(opened), life.signal);
     } catch (error) {
       if (!signal.aborted) throw error;
       dispatch({ type: "rejected", commit: effect.commit });

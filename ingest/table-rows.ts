@@ -6,6 +6,7 @@ import type { FileCache } from "../engine/file-cache.ts";
 import { type Engine, openEngine } from "../engine/instance.ts";
 import { KAFKA_FIELD } from "../engine/kafka-column.ts";
 import { createRelation } from "../engine/scan.ts";
+import { INDEX_FIELD } from "../engine/transform.ts";
 import { recordKey } from "./chunk.ts";
 import type { Opened } from "./destination.ts";
 import type { RowReader } from "./row-reader.ts";
@@ -63,6 +64,27 @@ export function createRowReader(options: { cache?: FileCache; memoryLimitBytes: 
         const sql = `SELECT ${column} AS topic FROM t WHERE ${column} <> $topic LIMIT 1`;
         const [found] = await engine.rows(sql, { params: { topic }, signal });
         return found === undefined ? null : String(found.topic);
+      });
+    },
+    async rowsFrom(rows, { topic, partition, from, generation, signal }) {
+      const adds = [...rows.snapshot.files()].filter((add) => {
+        const { minValues, maxValues } = boundsOf(add);
+        const lastOffset = nested(maxValues, KAFKA_FIELD.name, "offset");
+        const isBefore = typeof lastOffset === "number" && lastOffset < Number(from);
+        const of = (values: Bounds["minValues"]) => nested(values, KAFKA_FIELD.name, "partition");
+        return !isBefore && mayHold(of(minValues), of(maxValues), partition);
+      });
+      if (adds.length === 0) return [];
+      const hasIndex = rows.snapshot.schema.fields.some(({ name }) => name === INDEX_FIELD.name);
+      return ask(rows, adds, signal, async (engine) => {
+        const sql = `SELECT _kafka."offset" AS o, epoch_ms(_kafka."timestamp") AS ms, ${hasIndex ? INDEX_FIELD.name : "NULL"} AS n
+          FROM t WHERE _kafka.topic = $topic AND _kafka."partition" = $partition AND _kafka."offset" >= $from
+            AND coalesce(_kafka.generation, 0) = $generation`;
+        const found = await engine.rows(sql, { params: { topic, partition, from, generation }, signal });
+        return found.map((row) => ({
+          ...{ partition, offset: row.o as bigint, timestampMs: Number(row.ms) },
+          index: row.n === null ? null : Number(row.n),
+        }));
       });
     },
     async letteredRecords(letters, { topic, partition, from, signal }) {

@@ -39,6 +39,8 @@ export type Fixture = {
   wrap: (store: Store) => Store;
   /** Rows of a query over `t` (the table) or `letters`, as JSON values. */
   rows(select: string, of?: "t" | "letters"): Promise<Record<string, unknown>[]>;
+  /** The same of any table, called `t`. */
+  rowsOf(uri: string, select: string): Promise<Record<string, unknown>[]>;
   /** Waits until the table has this many rows. */
   hasRows(count: number): Promise<void>;
 };
@@ -63,6 +65,20 @@ export async function streamFixture(
     const stagingDir = join(folder, `staging-${staging++}`);
     await mkdir(stagingDir, { recursive: true });
     return createEncoder({ stagingDir, memoryLimitBytes: 256 << 20, threads: 1 });
+  }
+
+  async function rowsOf(uri: string, select: string, name: string): Promise<Record<string, unknown>[]> {
+    const store = await openStore(uri, { signal });
+    const engine = await openEngine({ memoryLimitBytes: 256 << 20, threads: 1, tempDir: null });
+    try {
+      const snapshot = await (await openTable(store, signal)).latest(signal);
+      const data = await locateFiles(store, snapshot.files(), undefined, signal);
+      await createRelation(engine, { name, table: snapshot, data, signal });
+      return (await engine.rows(select, { signal })) as Record<string, unknown>[];
+    } finally {
+      engine.close();
+      await store.close();
+    }
   }
 
   const fixture: Fixture = {
@@ -130,19 +146,8 @@ export async function streamFixture(
         },
       });
     },
-    async rows(select, of = "t") {
-      const store = await openStore(of === "t" ? tableUri : `${tableUri}__dead_letters`, { signal });
-      const engine = await openEngine({ memoryLimitBytes: 256 << 20, threads: 1, tempDir: null });
-      try {
-        const snapshot = await (await openTable(store, signal)).latest(signal);
-        const data = await locateFiles(store, snapshot.files(), undefined, signal);
-        await createRelation(engine, { name: of, table: snapshot, data, signal });
-        return (await engine.rows(select, { signal })) as Record<string, unknown>[];
-      } finally {
-        engine.close();
-        await store.close();
-      }
-    },
+    rows: (select, of = "t") => rowsOf(of === "t" ? tableUri : `${tableUri}__dead_letters`, select, of),
+    rowsOf: (uri, select) => rowsOf(uri, select, "t"),
     async hasRows(count) {
       await until(`${count} rows`, async () => {
         const [found] = await fixture.rows("SELECT count(*) AS n FROM t");

@@ -1,0 +1,76 @@
+/** The dead letters of a commit: files from memory, and a commit to their own table. */
+
+import type { Add } from "../delta/actions.ts";
+import { dataFilePath } from "../delta/partition-path.ts";
+import { statsJson } from "../delta/stats.ts";
+import type { CommitResult, Snapshot } from "../delta/table.ts";
+import { heldBytes, type Letter } from "./chunk.ts";
+import type { Opened } from "./destination.ts";
+import { lettersFile } from "./letters-file.ts";
+import { outlast, type PublishInput, readTxns, txnsOf } from "./publish-input.ts";
+
+/** Raw bytes of the letters in one file, about. */
+const LETTER_FILE_BYTES = 16 << 20;
+
+/** Writes the letters, with their own positions, which never fall: they may be ahead of the rows after a crash. */
+export async function commitLetters(
+  input: PublishInput,
+  letters: Opened,
+  bad: readonly Letter[],
+): Promise<CommitResult> {
+  const { table, snapshot } = letters;
+  const adds: Add[] = [];
+  for (const some of inFiles(bad)) {
+    const bytes = lettersFile(some, input.now());
+    const path = dataFilePath([], {});
+    await outlast(input, () => table.store.put(path, bytes, input.signal));
+    adds.push({
+      path,
+      partitionValues: {},
+      size: bytes.byteLength,
+      modificationTime: input.now(),
+      dataChange: true,
+      stats: letterStats(some, snapshot),
+    });
+  }
+  return table.commit(
+    {
+      readSnapshot: snapshot,
+      operation: "STREAMING UPDATE",
+      adds,
+      txns: txnsOf(input, snapshot, { form: "lab", rule: "only-up" }),
+      readTxns: readTxns(input, "lab"),
+    },
+    input.signal,
+  );
+}
+
+/** Letters are written from memory, several times their size of it: where all of a topic is bad, not all at once. */
+function* inFiles(bad: readonly Letter[]): Generator<Letter[]> {
+  let some: Letter[] = [];
+  let bytes = 0;
+  for (const letter of bad) {
+    some.push(letter);
+    bytes += heldBytes([letter]);
+    if (bytes < LETTER_FILE_BYTES) continue;
+    yield some;
+    some = [];
+    bytes = 0;
+  }
+  if (some.length > 0) yield some;
+}
+
+/** Bounds that let a resume find the letters of an offset range without reading every file. */
+function letterStats(bad: readonly Letter[], { schema, partitionColumns, metadata }: Snapshot): string {
+  const columns = (["partition", "offset"] as const).map((name) => {
+    const values = bad.map((letter) => letter[name]);
+    return {
+      path: [name],
+      min: values.reduce((a, b) => (b < a ? b : a)),
+      max: values.reduce((a, b) => (b > a ? b : a)),
+      nullCount: 0,
+    };
+  });
+  const { configuration } = metadata;
+  return statsJson({ numRecords: bad.length, columns }, { schema, partitionColumns, configuration });
+}
