@@ -24,6 +24,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   delete: async () => (await import("./change-rows.ts")).deleteCommand,
   update: async () => (await import("./change-rows.ts")).update,
   overwrite: async () => (await import("./change-rows.ts")).overwrite,
+  dlq: async () => (await import("./dlq.ts")).dlq,
   batch: async () => (await import("./batch.ts")).batch,
   bench: async () => (await import("./bench.ts")).bench,
   dashboard: async () => (await import("./dashboard.ts")).dashboard,

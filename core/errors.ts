@@ -71,6 +71,7 @@ export const ERRORS = {
     "Too many of the last records are bad: the stream stops before it writes letters without end.",
   ),
   NO_PROGRESS: failed("There is lag and no progress."),
+  LETTER_NOT_FOUND: usage("There is no dead letter at that place."),
   // query
   SQL_ERROR: failed("The SQL statement is wrong."),
   SQL_REFUSED: usage("The statement may not be run here."),

@@ -57,14 +57,18 @@ export function encodeAsStream(deps: {
     const messages = deps.isOtherTransform
       ? await inputOf(encoder, decoded, stream, snapshot, signal)
       : storedInput(snapshot, topic);
-    await encodeChunk(chunk, {
+    const input = {
       encoder,
       options: stream,
       decoded,
       promised: decoder?.schema() ?? null,
       table: { snapshot, schema, messages },
+      // Nothing is routed here, and what the table has already was left out before.
+      refuseRoute: () => null,
+      written: [],
       signal,
-    });
+    };
+    await encodeChunk(chunk, input);
     const places = new Map(Array.from({ length: batch.length }, (_, index) => [keyAt(batch, index), index]));
     return {
       files: chunk.files,
