@@ -4,7 +4,8 @@
  */
 
 import { isLabError } from "../core/errors.ts";
-import type { DataType, StructField, StructType } from "../delta/types.ts";
+import type { StructType } from "../delta/types.ts";
+import { mergeColumns } from "./avro-merge.ts";
 import type { Decoded, Decoder, Undecodable } from "./decoder.ts";
 import type { RegisteredSchema, Registry } from "./registry.ts";
 
@@ -39,16 +40,17 @@ export function createFramedDecoder<T>(registry: Registry, format: FramedFormat<
     return "bad" in rest ? rest : { id: head.id, ...rest };
   }
 
-  function compile(schema: RegisteredSchema | null, { id, part }: Frame): Known<T> {
-    if (!schema) return { id, bad: unknownSchema(id) };
+  function compile(schema: RegisteredSchema, { id, part }: Frame): Known<T> {
     const bad = (code: string, message: string) => ({ id, bad: { stage: "decode", code, message } as const });
     if (schema.type !== format.type)
-      return bad("SCHEMA_INVALID", `schema ${id} of the registry is ${schema.type}, not ${format.type}`);
+      return bad("UNREADABLE_SCHEMA", `schema ${id} is ${schema.type}, not ${format.type}`);
     try {
       return { id, compiled: format.compile(schema, part) };
     } catch (error) {
-      if (!isLabError(error, "SCHEMA_INVALID", "SCHEMA_NOT_FOUND")) throw error;
-      return bad(error.code, `schema ${id} of the registry: ${error.message}`);
+      if (isLabError(error, "SCHEMA_NOT_FOUND"))
+        return bad("UNKNOWN_MESSAGE", `schema ${id}: ${error.message}`);
+      if (!isLabError(error, "SCHEMA_INVALID")) throw error;
+      return bad("UNREADABLE_SCHEMA", `schema ${id} cannot be read: ${error.message}`);
     }
   }
 
@@ -73,11 +75,11 @@ export function createFramedDecoder<T>(registry: Registry, format: FramedFormat<
       const frame = read(value);
       if ("bad" in frame) return frame;
       const schema = known.get(keyOf(frame));
-      if (!schema) return { bad: unknownSchema(frame.id) };
+      if (!schema) return { bad: unknownSchema(registry.url, frame.id) };
       return "bad" in schema ? schema : format.decode(schema.compiled, frame.payload);
     },
     schema() {
-      promised ??= unionOf([...known.values()], format);
+      promised ??= promisedBy([...known.values()], format);
       return promised;
     },
   };
@@ -91,7 +93,7 @@ export function readSchemaId(
   if (value === null) return bad("NULL_VALUE", "the value is null (a tombstone)");
   if (value.length === 0) return bad("EMPTY_VALUE", "the value is empty");
   if (value.length < 5 || value[0] !== 0)
-    return bad("NO_SCHEMA_ID", "the value does not begin with a zero and the id of a schema in four bytes");
+    return bad("WRONG_FRAMING", "the value does not begin with a zero and the id of a schema in four bytes");
   const id = new DataView(value.buffer, value.byteOffset, 5).getUint32(1);
   return { id, payload: value.subarray(5) };
 }
@@ -100,37 +102,21 @@ function keyOf({ id, part }: Frame): string {
   return part === "" ? String(id) : `${id} ${part}`;
 }
 
-function unknownSchema(id: number): Undecodable {
-  return { stage: "decode", code: "SCHEMA_NOT_FOUND", message: `the registry has no schema ${id}` };
+function unknownSchema(url: string, id: number): Undecodable {
+  return {
+    stage: "decode",
+    code: "UNKNOWN_SCHEMA",
+    message: `the schema registry at ${url} does not know schema ${id}, or one that it refers to`,
+  };
 }
 
-function unionOf<T>(known: Known<T>[], format: FramedFormat<T>): StructType | null {
-  const newestFirst = known.sort((a, b) => b.id - a.id);
-  const columns = newestFirst.flatMap((schema) =>
+function promisedBy<T>(known: Known<T>[], format: FramedFormat<T>): StructType | null {
+  const oldestFirst = known.sort((a, b) => a.id - b.id);
+  const columns = oldestFirst.flatMap((schema) =>
     "compiled" in schema ? (format.columns(schema.compiled) ?? []) : [],
   );
-  return columns.reduce<StructType | null>((newer, older) => (newer ? union(newer, older) : older), null);
-}
-
-/** The fields of both, at any depth, as `newer` has them where they differ. */
-function union(newer: StructType, older: StructType): StructType {
-  const others = new Map(older.fields.map((field) => [field.name.toLowerCase(), field]));
-  const fields = newer.fields.map((field): StructField => {
-    const other = others.get(field.name.toLowerCase());
-    others.delete(field.name.toLowerCase());
-    return other && other.name === field.name
-      ? { ...field, type: unionOfTypes(field.type, other.type) }
-      : field;
-  });
-  return { type: "struct", fields: [...fields, ...others.values()] };
-}
-
-function unionOfTypes(newer: DataType, older: DataType): DataType {
-  if (typeof newer === "string" || typeof older === "string") return newer;
-  if (newer.type === "struct" && older.type === "struct") return union(newer, older);
-  if (newer.type === "array" && older.type === "array")
-    return { ...newer, elementType: unionOfTypes(newer.elementType, older.elementType) };
-  if (newer.type === "map" && older.type === "map")
-    return { ...newer, valueType: unionOfTypes(newer.valueType, older.valueType) };
-  return newer;
+  return columns.reduce<StructType | null>(
+    (older, newer) => (older ? mergeColumns(older, newer) : newer),
+    null,
+  );
 }

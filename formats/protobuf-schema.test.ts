@@ -118,12 +118,20 @@ test("a descriptor set gives the same columns, and needs what it imports", () =>
   assert.throws(() => readDescriptorSet(Buffer.from("no descriptors")), isInvalid(/descriptor set/));
 });
 
+test("a message need not be named where the file declares one", () => {
+  const one = `syntax = "proto3"; import "google/protobuf/any.proto"; message M { google.protobuf.Any a = 1; message In {} }`;
+  assert.equal(readProtoFile(file(one)).byName().fullName, ".M");
+  assert.equal(readDescriptorSet(EVENT_DESCRIPTORS).byName().fullName, ".lab.Event");
+  assert.throws(() => readProtoFile(file(SHOP_PROTO)).byName(), isInvalid(/3 messages/));
+  assert.throws(() => readProtoFile(file('syntax = "proto3";')).byName(), isInvalid(/no message/));
+});
+
 test("a message may be named without its package where there is one of the name", () => {
   const text = `syntax = "proto3"; package p.q; message A { message B { int32 b = 1; } } message C { message B { int32 c = 1; } }`;
   const schema = readProtoFile(file(text));
   for (const name of ["p.q.A", ".p.q.A", "q.A", "A"]) assert.equal(schema.byName(name).fullName, ".p.q.A");
   assert.equal(schema.byName("A.B").fullName, ".p.q.A.B");
-  assert.throws(() => schema.byName("B"), isInvalid(/no message B/));
+  assert.throws(() => schema.byName("B"), isInvalid(/2 messages B/));
   assert.throws(() => schema.byName("D"), isInvalid(/no message D/));
 });
 

@@ -11,8 +11,8 @@ import type { SchemaReference } from "./registry.ts";
 export type ProtoFile = { text: string; references: readonly SchemaReference[] };
 
 export type ProtoSchema = {
-  /** With or without package: one that is the only one of its name. SCHEMA_INVALID where there is none. */
-  byName(name: string): Type;
+  /** With or without package: one that is the only one of its name; without a name the only one. SCHEMA_INVALID where there is none. */
+  byName(name?: string): Type;
   /** By its place in the file, then among the messages inside, as registries count. SCHEMA_NOT_FOUND where there is none. */
   byIndexes(indexes: readonly number[]): Type;
 };
@@ -74,16 +74,16 @@ export function readDescriptorSet(bytes: Uint8Array): ProtoSchema {
 function schemaOf(root: Root, inOrder: readonly Type[]): ProtoSchema {
   return {
     byName(name) {
-      const wanted = name.replace(/^\.?/, ".");
-      const found = everyMessage(root).filter(
-        ({ fullName }) => fullName === wanted || fullName.endsWith(wanted),
-      );
-      const exact = found.find(({ fullName }) => fullName === wanted);
-      if (exact ?? (found.length === 1 && found[0])) return exact ?? found[0]!;
-      const names = (found.length > 0 ? found : everyMessage(root)).map(({ fullName }) => fullName.slice(1));
-      const which = names.filter((each) => !each.startsWith("google.protobuf.")).slice(0, 10);
-      throw new LabError("SCHEMA_INVALID", `the Protobuf schema has no message ${name} of its own`, {
-        hint: `name one of ${which.join(", ")}`,
+      const all = everyMessage(root);
+      const own = inOrder.length > 0 ? inOrder : all.filter(({ fullName }) => !isGoogles(fullName));
+      const wanted = name?.replace(/^\.?/, ".");
+      const found = wanted === undefined ? own : all.filter(({ fullName }) => fullName.endsWith(wanted));
+      const chosen = found.find(({ fullName }) => fullName === wanted) ?? (found.length === 1 && found[0]);
+      if (chosen) return root.lookupType(chosen.fullName);
+      const names = (found.length > 0 ? found : own).map(({ fullName }) => fullName.slice(1));
+      const why = found.length > 0 ? `${found.length} messages${of(name)}` : `no message${of(name)}`;
+      throw new LabError("SCHEMA_INVALID", `the Protobuf schema has ${why}`, {
+        hint: `name one of ${names.slice(0, 10).join(", ")}`,
       });
     },
     byIndexes(indexes) {
@@ -97,6 +97,14 @@ function schemaOf(root: Root, inOrder: readonly Type[]): ProtoSchema {
       throw new LabError("SCHEMA_NOT_FOUND", `it has no message at the place ${indexes.join(", ")}`);
     },
   };
+}
+
+function of(name: string | undefined): string {
+  return name === undefined ? "" : ` ${name}`;
+}
+
+function isGoogles(fullName: string): boolean {
+  return fullName.startsWith(".google.protobuf.");
 }
 
 /** Adds the text of each to `into`, and of what each refers to. */

@@ -42,21 +42,21 @@ test("what names no message there is makes a bad record of its own kind", async 
   const cases: [Uint8Array | null, string][] = [
     [null, "NULL_VALUE"],
     [new Uint8Array(), "EMPTY_VALUE"],
-    [Buffer.from([0, 0, 0, 1]), "NO_SCHEMA_ID"],
-    [Buffer.from([1, 0, 0, 0, 1, 0]), "NO_SCHEMA_ID"],
-    [Buffer.from('{"a":1}'), "NO_SCHEMA_ID"],
-    [framed(7, [0]), "SCHEMA_NOT_FOUND"],
-    [framed(0xffffffff, [0]), "SCHEMA_NOT_FOUND"],
+    [Buffer.from([0, 0, 0, 1]), "WRONG_FRAMING"],
+    [Buffer.from([1, 0, 0, 0, 1, 0]), "WRONG_FRAMING"],
+    [Buffer.from('{"a":1}'), "WRONG_FRAMING"],
+    [framed(7, [0]), "UNKNOWN_SCHEMA"],
+    [framed(0xffffffff, [0]), "UNKNOWN_SCHEMA"],
     [framed(1, []), "BAD_MESSAGE_INDEX"],
     [framed(1, [2]), "BAD_MESSAGE_INDEX"],
     [framed(1, [1]), "BAD_MESSAGE_INDEX"],
     [framed(1, [2, 1]), "BAD_MESSAGE_INDEX"],
     [framed(1, [0xfe, 0xff, 0xff, 0xff, 0x0f]), "BAD_MESSAGE_INDEX"],
     [framed(1, [2, 0xff, 0xff]), "BAD_MESSAGE_INDEX"],
-    [framed(1, [2, 4], [8, 5]), "SCHEMA_NOT_FOUND"],
-    [framed(1, [4, 2, 0], [8, 5]), "SCHEMA_NOT_FOUND"],
+    [framed(1, [2, 4], [8, 5]), "UNKNOWN_MESSAGE"],
+    [framed(1, [4, 2, 0], [8, 5]), "UNKNOWN_MESSAGE"],
     [framed(1, [0], [8]), "MALFORMED_PROTOBUF"],
-    [framed(2, [0], [8, 5]), "SCHEMA_INVALID"],
+    [framed(2, [0], [8, 5]), "UNREADABLE_SCHEMA"],
   ];
   const { decoder } = await prepared(
     cases.map(([value]) => value),
@@ -80,7 +80,7 @@ test("the columns are those of all schemas seen, as the newest has them", async 
     .fields.map(({ name, type }) =>
       typeof type === "string" ? `${name} ${type}` : `${name} ${JSON.stringify(type).match(/"name":"\w+"/g)}`,
     );
-  assert.deepEqual(fields, ["a long", 'in "name":"y","name":"x"', "b integer", "gone integer"]);
+  assert.deepEqual(fields, ["a long", 'in "name":"x","name":"y"', "gone integer", "b integer"]);
 });
 
 test("a schema is asked for once, one that the registry does not know each time", async () => {

@@ -7,8 +7,8 @@ import { readMessage } from "./protobuf-read.ts";
 import { type ProtoFile, type ProtoSchema, readDescriptorSet, readProtoFile } from "./protobuf-schema.ts";
 import type { RegisteredSchema, Registry } from "./registry.ts";
 
-/** Where messages of one kind are declared; `message` may be said without its package. */
-export type ProtobufSource = { message: string } & ({ file: ProtoFile } | { descriptorSet: Uint8Array });
+/** Where messages of one kind are declared; `message` may be said without its package, and be left out where there is one. */
+export type ProtobufSource = { message?: string } & ({ file: ProtoFile } | { descriptorSet: Uint8Array });
 
 const MOST_INDEXES = 32;
 
