@@ -24,7 +24,7 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const KEPT_BYTES = 1024 * 1024;
 /** Of one message: a few bytes may stand for long names of fields, again and again. */
-const MOST_BYTES = 256 * 1024 * 1024;
+const MOST_BYTES = 128 * 1024 * 1024;
 
 export function createJsonOutput(): JsonOutput {
   let buffer = Buffer.allocUnsafeSlow(64 * 1024);
