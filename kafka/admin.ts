@@ -121,6 +121,7 @@ export async function openAdmin(kafka: KafkaOptions): Promise<Admin> {
       );
     },
     async groupMembers(group) {
+      await patiently(() => access.findCoordinator(group, { group: "DESCRIBE" }));
       const { groups } = await once({ group, rights: { group: "DESCRIBE" } }, (admin) =>
         admin.describeGroups([group]),
       );

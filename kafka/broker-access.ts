@@ -31,12 +31,16 @@ export type BrokerAccess = {
   offsets(topic: string, timestampMs: number): Promise<Map<number, bigint>>;
   /** Null where the offset is not in the log (below its start, or beyond its end). */
   scan(position: Position): Promise<Scan | null>;
+  /** Rejects with why a group's coordinator cannot be found, KAFKA_DENIED with the right in `rights` among it. */
+  findCoordinator(group: string, rights: Rights): Promise<void>;
   close(): Promise<void>;
 };
 
 export const LATEST = -1;
 export const EARLIEST = -2;
 const READ_COMMITTED = 1;
+/** The kind of a coordinator. */
+const GROUP = 0;
 const SCAN_BYTES = 1 << 20;
 const SCAN_WAIT_MS = 20;
 
@@ -46,7 +50,7 @@ export function openBrokerAccess(options: KafkaOptions): BrokerAccess {
   let scanning: Promise<unknown> = Promise.resolve();
 
   async function use<T>(
-    topic: string,
+    on: { topic?: string; group?: string },
     call: (cluster: Cluster) => Promise<T>,
     rights: Rights = { topic: "DESCRIBE" },
   ): Promise<T> {
@@ -58,7 +62,7 @@ export function openBrokerAccess(options: KafkaOptions): BrokerAccess {
       isConnected = true;
       return await call(cluster);
     } catch (cause) {
-      const error = classify(cause, { ...options, rights, ...(topic === "" ? {} : { topic }) });
+      const error = classify(cause, { ...options, ...on, rights });
       if ((error.retryable || !isConnected) && current === mine) {
         current = null;
         void disconnect(mine);
@@ -76,7 +80,7 @@ export function openBrokerAccess(options: KafkaOptions): BrokerAccess {
 
   const scanOnce = ({ topic, partition, nextOffset }: Position): Promise<Scan | null> =>
     use(
-      topic,
+      { topic },
       async (cluster) => {
         const nodeId = (await leaders(cluster, topic)).get(partition);
         if (nodeId === undefined)
@@ -106,17 +110,17 @@ export function openBrokerAccess(options: KafkaOptions): BrokerAccess {
     );
 
   return {
-    ping: () => use("", async (cluster) => void (await cluster.brokerPool.findConnectedBroker())),
+    ping: () => use({}, async (cluster) => void (await cluster.brokerPool.findConnectedBroker())),
     topics: () =>
-      use("", async (cluster) => {
+      use({}, async (cluster) => {
         const broker = await cluster.brokerPool.findConnectedBroker();
         return (await broker.metadata([])).topicMetadata.map(({ topic }) => topic);
       }),
     partitions: (topic) =>
-      use(topic, async (cluster) => [...(await leaders(cluster, topic)).keys()].sort((a, b) => a - b)),
+      use({ topic }, async (cluster) => [...(await leaders(cluster, topic)).keys()].sort((a, b) => a - b)),
 
     offsets: (topic, timestampMs) =>
-      use(topic, async (cluster) => {
+      use({ topic }, async (cluster) => {
         const led = await leaders(cluster, topic);
         const found = new Map<number, bigint>();
         for (const nodeId of new Set(led.values())) {
@@ -130,6 +134,16 @@ export function openBrokerAccess(options: KafkaOptions): BrokerAccess {
         }
         return new Map([...found].sort(([a], [b]) => a - b));
       }),
+
+    findCoordinator: (group, rights) =>
+      use(
+        { group },
+        async (cluster) => {
+          const broker = await cluster.brokerPool.findConnectedBroker();
+          await broker.findGroupCoordinator({ groupId: group, coordinatorType: GROUP });
+        },
+        rights,
+      ),
 
     scan(position) {
       // One after the other: the client opens a second connection for fetches at the first of them, and two at once leak one.

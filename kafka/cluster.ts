@@ -12,6 +12,7 @@ export type Broker = {
   metadata(topics: string[]): Promise<Metadata>;
   listOffsets(request: unknown): Promise<{ responses: { partitions: PartitionOffset[] }[] }>;
   fetch(request: unknown): Promise<FetchAnswer>;
+  findGroupCoordinator(request: { groupId: string; coordinatorType: number }): Promise<unknown>;
 };
 export type PartitionOffset = { partition: number; offset: string };
 export type Metadata = {

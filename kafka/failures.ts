@@ -18,6 +18,11 @@ export type Attempt = Pick<KafkaOptions, "brokers" | "sasl" | "tls"> & {
   rights?: Rights;
 };
 
+/** The client swallows why it found none (2.2.4, brokerPool.js, withBroker): it may be away, or we may not ask. */
+export function isCoordinatorUnfound(error: unknown): boolean {
+  return causes(error).some((link) => field(link, "name") === "KafkaJSGroupCoordinatorNotFound");
+}
+
 /** Any thrown value of the client as a LabError, by the innermost cause that means something. Never throws. */
 export function classify(error: unknown, attempt: Attempt): LabError {
   const chain = causes(error);

@@ -5,7 +5,7 @@ import { type ErrorCode, isLabError, type LabError } from "../core/errors.ts";
 import { sleep } from "../core/retry.ts";
 import { createAssignment, type Lane } from "./assignment.ts";
 import { EARLIEST, LATEST, openBrokerAccess } from "./broker-access.ts";
-import { classify, READER, unreachable } from "./failures.ts";
+import { classify, isCoordinatorUnfound, READER, unreachable } from "./failures.ts";
 import { type RawBatch, toFetched } from "./fetched.ts";
 import { firstContact } from "./first-contact.ts";
 import { type BatchStep, createMember, type Member } from "./member.ts";
@@ -206,12 +206,20 @@ export function createSource(kafka: KafkaOptions, options: SourceOptions): Sourc
       return null;
     } catch (error) {
       if (error instanceof ReaderFailed) throw error;
-      return classify(error, attempt);
+      return classify(isCoordinatorUnfound(error) ? await whyNoCoordinator(error) : error, attempt);
     } finally {
       endAssignment();
       member = null;
       await within(LEAVE_MS, mine.leave()).catch(() => {});
     }
+  }
+
+  async function whyNoCoordinator(error: unknown): Promise<unknown> {
+    const asked = within(CONTACT_MS, access.findCoordinator(options.group, READER));
+    return asked.then(
+      () => error,
+      (why: unknown) => why,
+    );
   }
 
   async function run(given: SourceHandlers): Promise<void> {

@@ -83,5 +83,7 @@ test("a refused client is told from an endpoint that is away, and no secret is i
   await assert.rejects(ask("hush"), says("KAFKA_DENIED", /without an access_token/));
   at.fail(302, {});
   await assert.rejects(ask("hush"), says("KAFKA_DENIED", /status 302/));
-  await assert.rejects(ask("hush", "http://127.0.0.1:1/token"), says("TOKEN_UNREACHABLE", /ECONNREFUSED/));
+  const gone = await startTokenEndpoint({ clientSecret: SECRET, lifeSeconds: 300 });
+  await gone.close();
+  await assert.rejects(ask("hush", gone.url), says("TOKEN_UNREACHABLE", /ECONNREFUSED/));
 });

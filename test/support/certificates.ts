@@ -32,7 +32,9 @@ export async function createAuthority(folder: string, name: string): Promise<Aut
   return {
     ca: await readFile(at(`${name}.pem`), "utf8"),
     async issue({ name: subject, hosts = ["DNS:localhost", "IP:127.0.0.1"], isExpired = false }) {
-      const id = `${name}-${issued++}`;
+      issued += 1;
+      const serial = String(issued);
+      const id = `${name}-${serial}`;
       await openssl([
         ...["req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"],
         ...["-keyout", `${id}.key`, "-out", `${id}.csr`, "-subj", `/CN=${subject}`],
@@ -41,7 +43,7 @@ export async function createAuthority(folder: string, name: string): Promise<Aut
       const days = isExpired ? "-1" : "30";
       await openssl([
         ...["x509", "-req", "-in", `${id}.csr`, "-CA", `${name}.pem`, "-CAkey", `${name}.key`],
-        ...["-CAcreateserial", "-out", `${id}.pem`, "-days", days, "-extfile", `${id}.ext`],
+        ...["-set_serial", serial, "-out", `${id}.pem`, "-days", days, "-extfile", `${id}.ext`],
       ]);
       return { cert: await readFile(at(`${id}.pem`), "utf8"), key: await readFile(at(`${id}.key`), "utf8") };
     },
