@@ -68,6 +68,7 @@ export const dashboard = defineCommand({
   async run({ signal, openLog, lab, env, screen }, values) {
     const log = await openLog();
     const access = await kafkaAccess(values, { env, lab });
+    const { watchAlerts } = await import("../dashboard/alerts-watch.ts");
     const { createDashboard } = await import("../dashboard/server.ts");
     const { openTableReader } = await import("../query/reader.ts");
     const { connectKafka } = await import("../kafka/client.ts");
@@ -84,8 +85,10 @@ export const dashboard = defineCommand({
     });
     const token = randomBytes(16).toString("hex");
     const ownHost = WILDCARDS.includes(values.host) ? [] : [values.host];
+    const watching = new AbortController();
+    const { alerts, ended } = watchAlerts({ control, log, now: Date.now, signal: watching.signal });
     const app = createDashboard({
-      ...{ tables, control, token, log },
+      ...{ tables, control, token, alerts, log },
       allowedHosts: [...LOOPBACK, ...ownHost, ...values.allowedHosts],
     });
     const server = createServer(app);
@@ -95,7 +98,7 @@ export const dashboard = defineCommand({
       const shownHost =
         WILDCARDS.includes(values.host) || values.host === "127.0.0.1" ? "localhost" : values.host;
       const address = `http://${shownHost}:${taken}/?token=${token}`;
-      const state = () => ({ part: "dashboard", pid: process.pid, address });
+      const state = () => ({ part: "dashboard", pid: process.pid, address, alerts: alerts() });
       const source = { isHealthy: () => true, isReady: () => true, state, registry: new Registry() };
       const part = await servePart("dashboard", source, { ...values, address }, env);
       if (screen.isOutLive) screen.out(`${address}\n`);
@@ -109,6 +112,8 @@ export const dashboard = defineCommand({
     } finally {
       server.close();
       server.closeAllConnections();
+      watching.abort();
+      await ended;
       await tables.close();
       await control.close();
     }

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { type TestContext, test } from "node:test";
 import { silentLog } from "../core/log.ts";
 import { type FakeLab, fakeLab } from "../test/support/fake-lab.ts";
+import type { Alert } from "./alerts.ts";
 import { createDashboard } from "./server.ts";
 import type { Problem, QueryAnswer, ResultSet, TableSummary, VersionDetail, VersionEntry } from "./tables.ts";
 
@@ -12,9 +13,10 @@ type Told = { code: string; message: string; position?: number };
 type WithRows = VersionDetail & { preview: ResultSet };
 type Ask = { method?: string; headers?: Record<string, string>; body?: string };
 
-async function serve(t: TestContext, lab: FakeLab = fakeLab()) {
+async function serve(t: TestContext, lab: FakeLab = fakeLab(), alerts: Alert[] = []) {
   const app = createDashboard({
     ...{ tables: lab.tables, control: lab.control, token: "secret", log: silentLog },
+    alerts: () => alerts,
     allowedHosts: ["127.0.0.1", "localhost"],
   });
   const server = app.listen(0, "127.0.0.1");
@@ -64,6 +66,15 @@ test("tables, history and a version are served with longs as strings", async (t)
   assert.equal(version.preview.rows.length, 3);
   assert.equal(typeof version.preview.rows[0]?.[0], "string");
   assert.equal((await ask("/api/tables/orders/versions/7")).json<Partial<WithRows>>().preview, undefined);
+});
+
+test("alerts are served as the last look found them", async (t) => {
+  const alert: Alert = {
+    ...{ name: "LabPaused", severity: "warning", topic: "orders", table: "orders", part: null },
+    ...{ since: "2026-11-30T00:00:00.000Z", message: "waits: the store is away" },
+  };
+  const { ask } = await serve(t, fakeLab(), [alert]);
+  assert.deepEqual((await ask("/api/alerts")).json<Alert[]>(), [alert]);
 });
 
 test("a version whose files are gone still shows its schema, and says why it has no rows", async (t) => {

@@ -5,11 +5,12 @@ import express, { type Express, type NextFunction, type Request, type Response }
 import { Counter, Gauge, Registry } from "prom-client";
 import { asLabError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
+import type { Alert } from "./alerts.ts";
 import { apiRoutes } from "./api.ts";
 import type { LabControl } from "./control.ts";
 import { eventStreams } from "./events.ts";
 import { bindPage, checkHost, checkPost } from "./guard.ts";
-import { replyError } from "./reply.ts";
+import { replyError, sendJson } from "./reply.ts";
 import type { TableReader } from "./tables.ts";
 
 export type DashboardOptions = {
@@ -19,6 +20,8 @@ export type DashboardOptions = {
   allowedHosts: readonly string[];
   /** Made at each start; needed for every POST but /api/query, in the header `x-lab-token`. */
   token: string;
+  /** What GET /api/alerts answers; none where nobody watches. */
+  alerts?: () => Alert[];
   log: Log;
   now?: () => number;
 };
@@ -32,7 +35,7 @@ const READY_WITHIN_MS = 2_000;
  * Event streams stay open: who closes the server also calls `closeAllConnections()`.
  */
 export function createDashboard(options: DashboardOptions): Express {
-  const { tables, control, allowedHosts, token, log, now = Date.now } = options;
+  const { tables, control, allowedHosts, token, alerts = () => [], log, now = Date.now } = options;
   const events = eventStreams({ tables, control, log, now });
   const registry = new Registry();
   const app = express();
@@ -59,6 +62,7 @@ export function createDashboard(options: DashboardOptions): Express {
   });
 
   app.get("/api/events", events.handle);
+  app.get("/api/alerts", (request, response) => sendJson(request, response, alerts()));
   app.use("/api", apiRoutes(tables));
 
   // Asked anew each time, answered from the cache while unchanged: an upgrade is never half seen.
