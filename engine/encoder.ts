@@ -1,6 +1,7 @@
 /** The port between raw messages and data files: a batch of bytes in, Parquet files, statistics and letters out. */
 
 import type { PartitionValues } from "../delta/actions.ts";
+import type { Widen } from "../delta/type-widening.ts";
 import type { StructField, StructType } from "../delta/types.ts";
 import type { ConstrainedTable } from "./constraints.ts";
 import type { Derived } from "./partitioning.ts";
@@ -25,6 +26,8 @@ export type EncodePlan = {
    */
   input?: StructType;
   onUnknownField: "add" | "ignore" | "deadletter";
+  /** What the table's columns may become where values need it and new fields are added: `wideningFor` the table. */
+  widen?: Widen | undefined;
   /** Columns to derive in rows that neither message nor transform gives them in: `derivedOf` the table. */
   derived: readonly Derived[];
   /**

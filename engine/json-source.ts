@@ -2,6 +2,7 @@
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { mergeSchemas } from "../delta/schema-merge.ts";
+import { withTypeChanges } from "../delta/type-widening.ts";
 import type { StructField, StructType } from "../delta/types.ts";
 import type { BadRecord, EncodePlan } from "./encoder.ts";
 import { inferAdditions, inferStruct, nothingObserved, observe } from "./infer.ts";
@@ -14,6 +15,7 @@ import { JsonNumber, type JsonValue } from "./json-parse.ts";
 import { KAFKA_FIELD, withoutKafka } from "./kafka-column.ts";
 import type { RawBatch } from "./raw-batch.ts";
 import { literalPath } from "./scan.ts";
+import { widenedFor } from "./widening.ts";
 
 /** Rows in the making: what `from` yields, in the order of `places`, beside the table `origins`. */
 export type Source = {
@@ -34,7 +36,7 @@ export type JsonSource = {
   /** Writes the feed for a batch. It stands until the next call. */
   read(
     batch: RawBatch,
-    plan: Pick<EncodePlan, "schema" | "onUnknownField"> & {
+    plan: Pick<EncodePlan, "schema" | "onUnknownField" | "widen"> & {
       /** Types to give to new fields of these names where what was seen widens to them. */
       hints?: StructType;
     },
@@ -73,7 +75,7 @@ export function createJsonSource(file: string): JsonSource {
       let check = checkFor(withoutKafka(schema), ignoreUnknown);
       let verdicts = await checkMessages(batch, check, signal);
       if (plan.onUnknownField === "add") {
-        schema = await evolve(batch, schema, verdicts, plan.hints, signal);
+        schema = await evolve(batch, verdicts, plan, signal);
         if (schema !== plan.schema) {
           check = checkFor(withoutKafka(schema), false);
           verdicts = await checkMessages(batch, check, signal);
@@ -113,31 +115,38 @@ function isDeep(value: JsonValue, level = 0): boolean {
   return Object.values(value).some((inner: JsonValue) => isDeep(inner, level + 1));
 }
 
-/** The schema with the fields that messages hold and it lacks; only of messages that are rows otherwise. The same object where nothing is new. */
+/**
+ * The schema with the fields that messages hold and it lacks, and with wider types where it may have them; only of messages that are rows
+ * then. The same object where nothing is new.
+ */
 async function evolve(
   batch: RawBatch,
-  schema: StructType,
   verdicts: Uint8Array,
-  hints: StructType | undefined,
+  plan: Parameters<JsonSource["read"]>[1],
   signal: AbortSignal,
 ): Promise<StructType> {
-  const known = withoutKafka(schema);
+  const { schema, hints, widen } = plan;
+  const before = withoutKafka(schema);
+  let known = before;
   const seen = nothingObserved();
   for (let i = 0; i < batch.length; i++) {
     if (verdicts[i] !== UNSURE) continue;
     const parsed = parseMessage(batch.value(i));
     if (parsed.kind === "object" && !isDeep(parsed.object)) {
-      const fitted = fitMessage(parsed.object, known, { ignoreUnknown: true });
+      const wider = widen ? widenedFor(known, parsed.object, widen) : known;
+      const fitted = fitMessage(parsed.object, wider, { ignoreUnknown: true });
+      if (fitted.kind === "row") known = wider;
       if (fitted.kind === "row" && fitted.hasUnknown) observe(seen, parsed.object);
     }
     if (i % TURN === TURN - 1) await nextTurn();
     signal.throwIfAborted();
   }
   const additions = inferAdditions(known, seen, hints);
-  if (additions === null) return schema;
-  const merged = mergeSchemas(known, additions);
+  const merged = additions === null ? known : mergeSchemas(known, additions);
+  if (merged === before) return schema;
+  const noted = known === before ? merged : withTypeChanges(before, merged);
   const kafka = schema.fields.filter((field) => field.name === KAFKA_FIELD.name);
-  return { type: "struct", fields: [...merged.fields, ...kafka] };
+  return { type: "struct", fields: [...noted.fields, ...kafka] };
 }
 
 /**

@@ -3,6 +3,7 @@
 import { LabError } from "../core/errors.ts";
 import { decimalOf } from "../delta/schema.ts";
 import { mergeSchemas } from "../delta/schema-merge.ts";
+import { commonType, type Widen, withTypeChanges } from "../delta/type-widening.ts";
 import type { DataType, StructField, StructType } from "../delta/types.ts";
 import { orDerived } from "./derived-columns.ts";
 import { deltaType } from "./duckdb-types.ts";
@@ -106,6 +107,8 @@ export type TransformTarget = {
   metadata: boolean;
   keepRaw: boolean;
   derived: readonly Derived[];
+  /** See `EncodePlan`. */
+  widen?: Widen | undefined;
 };
 
 /**
@@ -203,31 +206,41 @@ function typedValue(field: StructField, yielded: StructField | undefined): strin
 
 /**
  * The table's schema with what the transform yields: new columns are added where `isGrowing`, else left out. Values may widen
- * without loss on the way into a table's column; for anything else the transform says CAST itself, or SCHEMA_MISMATCH says so.
+ * without loss on the way into a table's column, and the column itself where the table lets it; for anything else the transform says CAST
+ * itself, or SCHEMA_MISMATCH says so.
  */
 export function mergeYield(transform: Transform, target: TransformTarget, isGrowing: boolean): StructType {
   const known = withoutKafka(target.schema);
   const columns = [...transform.columns];
   if (transform.isUnnesting && target.metadata) columns.push(INDEX_FIELD);
-  const byName = new Map(known.fields.map((field) => [field.name.toLowerCase(), field]));
+  const fields = [...known.fields];
+  const places = new Map(fields.map((field, place) => [field.name.toLowerCase(), place]));
   const grown = columns.filter(({ name, type }) => {
-    const field = byName.get(name.toLowerCase());
-    if (field === undefined) return isGrowing;
-    if (typeof type !== "string") return isGrowing;
-    if (canWiden(type, field.type)) return false;
+    const place = places.get(name.toLowerCase());
+    if (place === undefined || typeof type !== "string") return isGrowing;
+    const field = fields[place]!;
+    if (takes(field.type, type)) return false;
+    const wider = isGrowing ? commonType(field.type, type) : undefined;
+    if (wider !== undefined && target.widen?.(field.name, field.type, wider)) {
+      fields[place] = { ...field, type: wider };
+      return false;
+    }
     throw new LabError(
       "SCHEMA_MISMATCH",
       `the transform yields ${name} as ${type}, and the table's column is ${describeType(field.type)}`,
       { hint: `say CAST(... AS ${sqlType(field.type)}) in the transform`, details: { column: name } },
     );
   });
-  const merged = mergeSchemas(known, { type: "struct", fields: grown });
+  const isWidened = fields.some((field, place) => field !== known.fields[place]);
+  const wide: StructType = isWidened ? withTypeChanges(known, { type: "struct", fields }) : known;
+  const merged = mergeSchemas(wide, { type: "struct", fields: grown });
   if (merged === known) return target.schema;
   const kafka = target.schema.fields.filter((field) => field.name === KAFKA_FIELD.name);
   return { type: "struct", fields: [...merged.fields, ...kafka] };
 }
 
-function canWiden(from: DataType, to: DataType): boolean {
+/** Whether values of type `from` may be cast into a column of type `to`. */
+function takes(to: DataType, from: DataType): boolean {
   if (from === to) return true;
   if (typeof from !== "string" || typeof to !== "string") return false;
   if (WIDENINGS[from]?.includes(to)) return true;

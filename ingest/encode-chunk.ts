@@ -1,10 +1,10 @@
 /** One chunk from messages to files and letters, and the table it needs if that is yet to be made. */
 
 import { rm } from "node:fs/promises";
-import { isLabError } from "../core/errors.ts";
 import { parseSchema } from "../delta/schema.ts";
-import { mergeSchemas } from "../delta/schema-merge.ts";
+import { mergeSchema } from "../delta/schema-merge.ts";
 import type { Snapshot } from "../delta/table.ts";
+import type { Widen } from "../delta/type-widening.ts";
 import type { StructField, StructType } from "../delta/types.ts";
 import { requirePromised } from "../delta/writer-duties.ts";
 import { ENFORCED } from "../engine/constraints.ts";
@@ -13,6 +13,7 @@ import { KAFKA_FIELD, withoutKafka } from "../engine/kafka-column.ts";
 import { derivedOf } from "../engine/partitioning.ts";
 import type { RawBatch } from "../engine/raw-batch.ts";
 import { plainSchema } from "../engine/text-source.ts";
+import { wideningFor } from "../engine/widening.ts";
 import type { WrittenRow } from "../engine/written.ts";
 import type { Format } from "../formats/wire.ts";
 import type { ChunkContent, Letter, PartitionCounts } from "./chunk.ts";
@@ -224,21 +225,15 @@ function letterOf(raw: RawBatch, { index, stage, code, message }: BadRecord): Le
  */
 function grownBy(table: Target, promised: StructType, options: PlanOptions): Target {
   if (options.transform !== undefined)
-    return { ...table, messages: table.messages ? grown(table.messages, promised) : promised };
+    return { ...table, messages: table.messages ? grown(table.messages, promised, () => true) : promised };
   if (options.onUnknownField !== "add") return table;
-  return { ...table, schema: grown(table.schema, promised) };
+  return { ...table, schema: grown(table.schema, promised, wideningFor(table.snapshot)) };
 }
 
-function grown(schema: StructType, promised: StructType): StructType {
+/** `_kafka` stays the last column. */
+function grown(schema: StructType, promised: StructType, widen: Widen | undefined): StructType {
   const columns = withoutKafka(schema);
-  let merged = columns;
-  for (const field of promised.fields) {
-    try {
-      merged = mergeSchemas(merged, { type: "struct", fields: [field] });
-    } catch (error) {
-      if (!isLabError(error, "SCHEMA_MISMATCH")) throw error;
-    }
-  }
+  const merged = mergeSchema(columns, promised, { widen }).schema;
   if (merged === columns) return schema;
   const kafka = schema.fields.filter((field) => field.name === KAFKA_FIELD.name);
   return { type: "struct", fields: [...merged.fields, ...kafka] };
@@ -254,6 +249,7 @@ function planFor(options: PlanOptions, { snapshot, schema, messages }: Target): 
     onUnknownField: options.onUnknownField,
     keepRaw: options.keepRaw && hasKafkaColumn(schema),
     derived: derivedOf(schema, snapshot.partitionColumns),
+    widen: wideningFor(snapshot),
     ...(options.transform === undefined ? {} : { transform: options.transform }),
     ...(messages === undefined ? {} : { input: messages }),
   };
