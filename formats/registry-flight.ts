@@ -1,5 +1,7 @@
 /** Requests that several wait for and one makes. */
 
+import { setMaxListeners } from "node:events";
+
 export type Flights<K, T> = {
   /**
    * The outcome of `start`, which runs once for all who ask for `key` while it runs. A signal ends the wait of its own caller; `start` is
@@ -29,6 +31,8 @@ export function createFlights<K, T>(): Flights<K, T> {
   return {
     async join(key, start, signal) {
       signal.throwIfAborted();
+      // Many waits on one signal are no leak.
+      setMaxListeners(0, signal);
       const flight = take(key, start);
       flight.waiting++;
       let leave = () => {};
