@@ -1,0 +1,115 @@
+/** Edges that every format shares ("Edge cases" in docs/formats.md): what is text, which of doubled keys counts, null beside empty. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { batchOf, mapOf, openWorkbench, planFor, struct } from "../test/support/encoder-fixture.ts";
+
+/** Half of a surrogate pair, an overlong NUL, a character that is cut off, Latin-1: none of them is UTF-8. */
+const NO_TEXT = [
+  [0xed, 0xa0, 0x80],
+  [0xc0, 0x80],
+  [0xe2, 0x82],
+  [0x47, 0x72, 0xf6],
+  [0xf4, 0x90, 0x80, 0x80],
+].map((bytes) => Buffer.from(bytes));
+
+function inQuotes(bytes: Uint8Array): Uint8Array {
+  return Buffer.concat([Buffer.from('{"s":"'), bytes, Buffer.from('"}')]);
+}
+
+test("bytes that are no UTF-8 make a letter of a JSON message, a text message and a key", async (t) => {
+  const bench = await openWorkbench(t);
+  const json = await bench.encode(batchOf(NO_TEXT.map(inQuotes)), planFor(struct({ s: "string" })));
+  const schema = struct({ key: "string", value: "string" });
+  const text = await bench.encode(batchOf(NO_TEXT), planFor(schema, { format: "text" }));
+  const keys = batchOf(
+    NO_TEXT.map(() => "fine"),
+    (i) => ({ key: NO_TEXT[i]! }),
+  );
+  const key = await bench.encode(keys, planFor(schema, { format: "text" }));
+  for (const { encoded } of [json, text, key])
+    assert.deepEqual(
+      encoded.bad.map(({ stage, code }) => `${stage} ${code}`),
+      NO_TEXT.map(() => "decode INVALID_UTF8"),
+    );
+});
+
+test("a key that is no text does not matter to JSON messages: it is bytes, and empty is not null", async (t) => {
+  const bench = await openWorkbench(t);
+  const keys = [Buffer.from([0xff]), Buffer.alloc(0), null];
+  const batch = batchOf(['{"s":"a"}', '{"s":"b"}', '{"s":"c"}'], (i) => ({ key: keys[i]! }));
+  const { encoded, rows } = await bench.encode(batch, planFor(struct({ s: "string" })));
+  assert.deepEqual(encoded.bad, []);
+  assert.deepEqual(
+    [...rows.values()].map(({ _kafka }) => (_kafka as { key: string | null }).key),
+    ["\\xFF", "", null],
+  );
+});
+
+test("of text messages an empty key is an empty text, no key is null, a byte order mark is a character", async (t) => {
+  const bench = await openWorkbench(t);
+  const keys = [Buffer.alloc(0), null, Buffer.from("\ufeffk")];
+  const batch = batchOf(["", null, "\ufeffx"], (i) => ({ key: keys[i]! }));
+  const plan = planFor(struct({ key: "string", value: "string" }), { format: "text" });
+  const { rows } = await bench.encode(batch, plan);
+  assert.deepEqual(
+    [...rows.values()].map(({ key, value }) => [key, value]),
+    [
+      ["", ""],
+      [null, null],
+      ["\ufeffk", "\ufeffx"],
+    ],
+  );
+});
+
+test("half of a surrogate pair is no text wherever it would be kept, and a whole pair is one character", async (t) => {
+  const bench = await openWorkbench(t);
+  const schema = struct({ s: "string", m: mapOf("string") });
+  const halves = [
+    '{"s":"\\ud83d"}',
+    '{"s":"\\ude00\\ud83d"}',
+    '{"m":{"k":"\\udfff"}}',
+    '{"m":{"\\ud800":"v"}}',
+  ];
+  const batch = batchOf([...halves, '{"s":"\\ud83d\\ude00","m":{"\\uD83D\\uDE00":"😀"}}']);
+  const { encoded, rows } = await bench.encode(batch, planFor(schema));
+  assert.deepEqual(
+    encoded.bad.map(({ index, stage, code }) => [index, stage, code]),
+    halves.map((_, i) => [i, "decode", "INVALID_UTF8"]),
+  );
+  assert.equal(rows.get(4)!.s, "😀");
+  assert.deepEqual(rows.get(4)!.m, { "😀": "😀" });
+});
+
+test("a byte order mark within a text is a character; before the message it is no JSON, whatever it stands for", async (t) => {
+  const bench = await openWorkbench(t);
+  const marks = [
+    [0xef, 0xbb, 0xbf],
+    [0xff, 0xfe],
+    [0xfe, 0xff],
+  ].map((mark) => Buffer.concat([Buffer.from(mark), Buffer.from("{}")]));
+  const { encoded, rows } = await bench.encode(
+    batchOf([...marks, '{"s":"\ufeffx"}']),
+    planFor(struct({ s: "string" })),
+  );
+  assert.deepEqual(
+    encoded.bad.map(({ code }) => code),
+    ["MALFORMED_JSON", "INVALID_UTF8", "INVALID_UTF8"],
+  );
+  assert.match(encoded.bad[0]!.message, /byte order mark/);
+  assert.equal(rows.get(3)!.s, "\ufeffx");
+});
+
+test("of doubled keys the last counts in maps, by escapes as well, and null counts as a value", async (t) => {
+  const bench = await openWorkbench(t);
+  const schema = struct({ n: "long", m: mapOf("long") });
+  const { encoded, rows } = await bench.encode(
+    batchOf(['{"m":{"k":1,"k":2},"n":1,"\\u006e":3}', '{"n":1,"n":null}', '{"m":{"k":"x","k":2}}']),
+    planFor(schema),
+  );
+  assert.deepEqual(encoded.bad, []);
+  assert.equal(String(rows.get(0)!.n), "3");
+  assert.equal(String((rows.get(0)!.m as Record<string, unknown>).k), "2");
+  assert.equal(rows.get(1)!.n, null);
+  assert.equal(String((rows.get(2)!.m as Record<string, unknown>).k), "2");
+});
