@@ -1,5 +1,6 @@
 /** What runs on a data folder, asked of the run files and of each part itself. */
 
+import type { Alert } from "../dashboard/alerts.ts";
 import type { IngestState, Part, ProduceState } from "../dashboard/control.ts";
 import { commandLine } from "../services/process-identity.ts";
 import { type RunFile, readRunFile, readRunFiles, runFilePath } from "../services/run-file.ts";
@@ -24,6 +25,16 @@ export async function readSupervisor(dataDir: string, look: Look): Promise<PartS
   if (file === null || file.opsPort === null) return null;
   const state = await askState(file, look);
   return isRecord(state) && Array.isArray(state.parts) ? (state.parts as PartStatus[]) : null;
+}
+
+/** What the dashboard found, which looks over time; null where none answers. */
+export async function readAlerts(dataDir: string, look: Look): Promise<Alert[] | null> {
+  for (const file of await readRunFiles(dataDir)) {
+    if (file.kind !== "dashboard" || file.opsPort === null || file.error !== undefined) continue;
+    const state = await askState(file, look);
+    if (isRecord(state) && Array.isArray(state.alerts)) return state.alerts as Alert[];
+  }
+  return null;
 }
 
 async function onePart(file: RunFile, look: Look): Promise<Part> {

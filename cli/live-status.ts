@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Part } from "../dashboard/control.ts";
 import type { PartStatus, Supervisor } from "../services/supervisor.ts";
 import type { Context } from "./command.ts";
-import { readParts } from "./lab-state.ts";
+import { readAlerts, readParts } from "./lab-state.ts";
 import { statusChanges, statusLines, statusSentence } from "./status-lines.ts";
 
 const FRAME_MS = 500;
@@ -42,7 +42,11 @@ export async function showStatus(
       before = supervised;
       const upMs = performance.now() - startedMs;
       const lastLine = `Logs in ${data}/logs. Ctrl+C stops: flush, commit, exit.`;
-      frame?.draw({ address: options.address, upMs, supervised, parts, lastLine });
+      const alerts = frame === null ? [] : ((await readAlerts(data, { signal: until })) ?? []);
+      frame?.draw({
+        ...{ address: options.address, upMs, supervised, parts, alerts, lastLine },
+        nowMs: Date.now(),
+      });
       if (frame === null && !options.isServicesOnly && performance.now() >= plainDueMs) {
         screen.note(`${new Date().toISOString().slice(11, 19)}Z ${statusSentence(parts)}`);
         plainDueMs += PLAIN_MS;

@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { IngestState, Part, PartitionState, ProduceState } from "../dashboard/control.ts";
+import type { Alert } from "../dashboard/alerts.ts";
+import type { IngestState, Part, PartitionState, ProduceState, StreamState } from "../dashboard/control.ts";
 import type { PartStatus } from "../services/supervisor.ts";
-import { age, lagText, type StatusView, statusChanges, statusLines, statusSentence } from "./status-lines.ts";
+import { type StatusView, statusChanges, statusLines, statusSentence } from "./status-lines.ts";
+import { age, lagText } from "./stream-lines.ts";
+
+const NOW = Date.parse("2026-11-30T12:00:00.000Z");
 
 const supervised = (name: string, kind: string, change: Partial<PartStatus> = {}): PartStatus => ({
   ...{ name, kind, state: "ready", pid: 42, address: null, restarts: 0, lastEnd: null },
@@ -21,7 +25,8 @@ const ingesting: IngestState = {
   streams: [
     {
       ...{ topic: "orders", table: "orders", tableUri: "file:///t/orders", state: "running", reason: null },
-      ...{ version: 61, buffer: { rows: 0, bytes: 0 }, lastCommit: null, lastError: null },
+      ...{ version: 61, buffer: { rows: 0, bytes: 0 }, lastError: null },
+      lastCommit: { version: 61, at: "2026-11-30T11:59:57.000Z", rows: 9, letters: 0, durationMs: 8 },
       ...{ ratePerSecond: 49.5, secondsSinceProgress: 0.4 },
       partitions: [partition({ lag: "1200", lagSeconds: 1.1 }), partition({ partition: 1, lag: "4" })],
       totals: { rows: 60_412, letters: 2, skipped: 0, commits: 61, conflicts: 0, rebalances: 1 },
@@ -42,6 +47,8 @@ const view: StatusView = {
     supervised("produce-orders", "produce"),
   ],
   parts: [part("ingest", "ingest", ingesting), part("produce-orders", "produce", producing)],
+  alerts: [],
+  nowMs: NOW,
   lastLine: "Ctrl+C stops.",
 };
 
@@ -50,7 +57,7 @@ test("each part has a line with sign, words and numbers; each stream one below t
     "Delta Stream Lab   http://localhost:8080/?token=0123456789abcdef0123456789abcdef   up 2 min",
     "[ok] kafka           ready    pid 42  127.0.0.1:9092                     came back once",
     "[ok] ingest          running  pid 42",
-    "     orders  version 61  +60,412 rows  lag 1,204 (1.1 s)  2 letters",
+    "     orders  running  50/s  lag 1,204 (1.1 s)  version 61, 3 s ago  +60,412 rows  2 letters",
     "[ok] produce-orders  running  pid 42  9,007,199,254,740,993 acked, 50/s",
     "Ctrl+C stops.",
   ]);
@@ -132,4 +139,79 @@ test("for a log there is one plain sentence", () => {
 
 test("ages are short", () => {
   assert.deepEqual([5_000, 65_000, 11_100_000].map(age), ["5 s", "1 min", "3 h 5 min"]);
+});
+
+/** Seventy streams of which one failed, one waits for the store, one for its commits, and one is far behind. */
+function seventy(): StreamState[] {
+  const [base] = ingesting.streams as [StreamState];
+  const streams = Array.from({ length: 70 }, (_, n): StreamState => {
+    const table = `t${String(n).padStart(2, "0")}`;
+    const partitions = [partition({ lag: n === 30 ? "900" : "0", lagSeconds: n === 30 ? 55 : 0 })];
+    return { ...base, topic: table, table, partitions, totals: { ...base.totals, letters: 0 } };
+  });
+  const at = "2026-11-30T11:55:00.000Z";
+  const lastError = { code: "TOPIC_RESET", message: "the topic was made anew", at };
+  Object.assign(streams[40] as StreamState, { state: "failed", reason: lastError.message, lastError });
+  Object.assign(streams[50] as StreamState, { state: "paused", reason: "the store is away, retry in 8.0 s" });
+  Object.assign(streams[20] as StreamState, { reason: "byte budget reached: waiting for commits" });
+  Object.assign(streams[10] as StreamState, { lastError: { ...lastError, code: "STORE_UNREACHABLE" } });
+  return streams;
+}
+
+test("seventy streams are seventy lines, the worst first, and their sum is one line above", () => {
+  const parts = [part("ingest", "ingest", { ...ingesting, streams: seventy() })];
+  const only = { ...view, supervised: [supervised("ingest", "ingest")], parts };
+  const lines = statusLines(only, { columns: 160, rows: 1_000 });
+  assert.equal(lines.length, 1 + 1 + 70 + 1);
+  assert.equal(
+    lines[1],
+    "[x]  ingest  70 streams: 1 failed, 1 paused, 68 running  pid 42  3,465/s  lag 900 (55.0 s)",
+  );
+  assert.match(lines[2]!, /^\[x\] {2}t40 {2}failed .*TOPIC_RESET: the topic was made anew$/);
+  assert.match(lines[3]!, /^\[!\] {2}t50 {2}paused .*retry in 8.0 s$/);
+  assert.match(lines[4]!, /^\[!\] {2}t20 {2}running .*waiting for commits$/);
+  assert.match(lines[5]!, /^ {5}t30 {2}running .*lag 900 \(55.0 s\)/);
+  assert.match(lines.find((line) => line.includes("t10"))!, /last error STORE_UNREACHABLE, 5 min ago$/);
+  const short = statusLines(only, { columns: 160, rows: 10 });
+  assert.deepEqual([short.length, short.at(-2)], [9, "     +65 more"]);
+});
+
+test("processes of one stream each are summed, and one that is down has its own line", () => {
+  const [a, b, c] = seventy().slice(0, 3) as [StreamState, StreamState, StreamState];
+  const names = ["ingest-t00", "ingest-t01", "ingest-t02"];
+  const parts = [a, b, c].map((stream, n) => part(names[n]!, "ingest", { ...ingesting, streams: [stream] }));
+  const down = supervised("ingest-t02", "ingest", { state: "restarting", restarts: 1, lastEnd: "exit 1" });
+  const all = [supervised("ingest-t00", "ingest"), supervised("ingest-t01", "ingest"), down];
+  const lines = statusLines({ ...view, supervised: all, parts }, { columns: 160, rows: 40 });
+  assert.match(lines[1]!, /^\[ok\] ingest, 2 processes +2 streams: 2 running +99\/s +lag 0$/);
+  assert.match(lines[2]!, /^ {5}t00 {2}running/);
+  assert.match(lines[4]!, /^\[!\] {2}ingest-t02 +restarting +exit 1 \(1 so far\)$/);
+  assert.equal(lines.length, 1 + 1 + 2 + 1 + 1);
+});
+
+test("alerts stand above all, ten of them at most", () => {
+  const alert = (n: number): Alert => ({
+    ...{
+      name: "LabPaused",
+      severity: n === 0 ? "critical" : "warning",
+      topic: `t${n}`,
+      table: `t${n}`,
+      part: null,
+    },
+    ...{ since: "2026-11-30T11:50:00.000Z", message: "waits: the store is away" },
+  });
+  const alerts = Array.from({ length: 12 }, (_, n) => alert(n));
+  const lines = statusLines({ ...view, alerts }, { columns: 160, rows: 40 });
+  assert.ok(lines.includes(statusLines(view, { columns: 160, rows: 40 })[3]!), "streams keep their columns");
+  assert.equal(lines[1], "[x]  LabPaused t0: waits: the store is away, for 10 min");
+  assert.equal(lines[2], "[!]  LabPaused t1: waits: the store is away, for 10 min");
+  assert.equal(lines[11], "     +2 more alerts");
+});
+
+test("for a log, many streams are summed, too", () => {
+  const parts = [part("ingest", "ingest", { ...ingesting, streams: seventy() })];
+  assert.equal(
+    statusSentence(parts),
+    "70 streams: 1 failed, 1 paused, 68 running; 3,465/s, lag 900 (55.0 s)",
+  );
 });

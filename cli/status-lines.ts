@@ -1,7 +1,18 @@
 /** The lab in a few lines: what runs, what flows, what is wrong. Pure; `lab up` draws it live, `lab status` once. */
 
-import type { IngestState, Part, ProduceState, StreamState } from "../dashboard/control.ts";
+import type { Alert } from "../dashboard/alerts.ts";
+import type { Part, ProduceState } from "../dashboard/control.ts";
 import type { PartStatus } from "../services/supervisor.ts";
+import {
+  age,
+  count,
+  lagText,
+  type Mark,
+  rateText,
+  type StatusLine,
+  streamLines,
+  summaryOf,
+} from "./stream-lines.ts";
 
 export type StatusView = {
   /** The dashboard's link. */
@@ -11,11 +22,14 @@ export type StatusView = {
   supervised: readonly PartStatus[];
   /** As they answered. */
   parts: readonly Part[];
+  alerts: readonly Alert[];
+  nowMs: number;
   lastLine: string;
 };
 
-type Mark = "[ok]" | "[!]" | "[x]" | "";
-export type StatusLine = { mark: Mark; cells: readonly string[]; indent: boolean };
+const MOST_ALERTS = 10;
+/** A plain line names each of so many streams. */
+const MOST_NAMED = 5;
 
 /** Lines that fit `columns` and `rows`; what does not fit ends in `+N more`. Signs and words carry the meaning, `paint` adds colour. */
 export function statusLines(
@@ -23,7 +37,7 @@ export function statusLines(
   fit: { columns: number; rows: number; paint?: (mark: Mark, text: string) => string },
 ): string[] {
   const { columns, rows, paint = (_, text) => text } = fit;
-  const body = [...view.supervised.flatMap((status) => linesOf(status, view))];
+  const body = [...alertLines(view), ...view.supervised.flatMap((status) => linesOf(status, view))];
   const room = Math.max(1, rows - 3);
   const shown = body.length > room ? body.slice(0, room - 1) : body;
   const hidden = body.length - shown.length;
@@ -40,7 +54,31 @@ export function statusLines(
   ];
 }
 
+function alertLines({ alerts, nowMs }: StatusView): StatusLine[] {
+  const lines = alerts.slice(0, MOST_ALERTS).map(
+    ({ severity, name, topic, part, message, since }): StatusLine => ({
+      mark: severity === "critical" ? "[x]" : "[!]",
+      indent: true,
+      cells: [`${name} ${topic ?? part ?? ""}: ${message}, for ${age(nowMs - Date.parse(since))}`],
+    }),
+  );
+  const more = alerts.length - lines.length;
+  return more > 0 ? [...lines, { mark: "", indent: true, cells: [`+${more} more alerts`] }] : lines;
+}
+
+const stateOf = ({ name }: PartStatus, { parts }: StatusView) =>
+  parts.find((part) => part.name === name)?.state ?? null;
+
+/** Processes of one stream each are told together: what is well of them needs no line of its own beside its stream. */
+function ingestersOf(view: StatusView): PartStatus[] {
+  const all = view.supervised.filter((status) => status.kind === "ingest");
+  if (all.length < 2) return [];
+  return all.filter((status) => status.state === "ready" && stateOf(status, view)?.part === "ingest");
+}
+
 function linesOf(status: PartStatus, view: StatusView): StatusLine[] {
+  const together = ingestersOf(view);
+  if (together.includes(status)) return status === together[0] ? togetherLines(together, view) : [];
   const part = view.parts.find(({ name }) => name === status.name);
   const head = (mark: Mark, ...cells: string[]): StatusLine => ({
     mark,
@@ -55,7 +93,11 @@ function linesOf(status: PartStatus, view: StatusView): StatusLine[] {
   const pid = status.pid === null ? "" : `pid ${status.pid}`;
   const again = status.restarts === 0 ? [] : [`came back ${times(status.restarts)}`];
   const state = part?.state ?? null;
-  if (state?.part === "ingest") return ingestLines(state, head, [pid, ...again]);
+  if (state?.part === "ingest") {
+    const { mark, cells } = summaryOf(state.streams);
+    const [states = "", ...flow] = cells;
+    return [head(mark, states, pid, ...flow, ...again), ...streamLines(state.streams, view.nowMs)];
+  }
   if (state?.part === "produce") return [produceLine(state, head, [pid, ...again])];
   const isSilent = part !== undefined && ["ingest", "produce"].includes(status.kind);
   if (isSilent) return [head("[!]", "does not answer", pid)];
@@ -63,38 +105,16 @@ function linesOf(status: PartStatus, view: StatusView): StatusLine[] {
   return [head("[ok]", "ready", pid, where, ...again)];
 }
 
-function ingestLines(
-  state: IngestState,
-  head: (mark: Mark, ...cells: string[]) => StatusLine,
-  more: string[],
-): StatusLine[] {
-  const isPaused = state.streams.some((stream) => stream.state === "paused");
-  const states = [...new Set(state.streams.map((stream) => stream.state))].join(", ");
-  return [
-    head(isPaused ? "[!]" : "[ok]", states || "starting", ...more),
-    ...state.streams.map((stream): StatusLine => ({ mark: "", indent: true, cells: streamCells(stream) })),
-  ];
-}
-
-function streamCells(stream: StreamState): string[] {
-  const letters = stream.totals.letters > 0 ? [`${count(stream.totals.letters)} letters`] : [];
-  const why = stream.reason === null ? [] : [stream.reason];
-  return [
-    stream.table,
-    stream.version === null ? "no commit yet" : `version ${stream.version}`,
-    `+${count(stream.totals.rows)} rows`,
-    lagText(stream),
-    ...letters,
-    ...why,
-  ];
-}
-
-/** The sum over partitions, and the seconds of the one that is furthest behind; `?` where one is not known. */
-export function lagText({ partitions }: Pick<StreamState, "partitions">): string {
-  if (partitions.some(({ lag }) => lag === null)) return "lag ?";
-  const records = partitions.reduce((sum, { lag }) => sum + BigInt(lag ?? 0), 0n);
-  const seconds = Math.max(0, ...partitions.map(({ lagSeconds }) => lagSeconds ?? 0));
-  return records === 0n ? "lag 0" : `lag ${count(records)} (${seconds.toFixed(1)} s)`;
+function togetherLines(ingesters: readonly PartStatus[], view: StatusView): StatusLine[] {
+  const streams = ingesters.flatMap((status) => {
+    const state = stateOf(status, view);
+    return state?.part === "ingest" ? state.streams : [];
+  });
+  const { mark, cells } = summaryOf(streams);
+  const restarts = ingesters.reduce((sum, one) => sum + one.restarts, 0);
+  const again = restarts === 0 ? [] : [`came back ${times(restarts)}`];
+  const head = [`ingest, ${ingesters.length} processes`, ...cells, ...again];
+  return [{ mark, indent: false, cells: head }, ...streamLines(streams, view.nowMs)];
 }
 
 function produceLine(
@@ -102,11 +122,9 @@ function produceLine(
   head: (mark: Mark, ...cells: string[]) => StatusLine,
   more: string[],
 ): StatusLine {
-  const rate =
-    state.ratePerSecond < 10 ? state.ratePerSecond.toFixed(1) : count(Math.round(state.ratePerSecond));
   const problem = state.lastError === null ? [] : [state.lastError.message];
   const phase = state.done ? "done" : "running";
-  const what = `${count(BigInt(state.acked.total))} acked, ${rate}/s`;
+  const what = `${count(BigInt(state.acked.total))} acked, ${rateText(state.ratePerSecond)}`;
   return head(problem.length > 0 ? "[!]" : "[ok]", phase, ...more, what, ...problem);
 }
 
@@ -127,24 +145,15 @@ export function statusChanges(before: readonly PartStatus[], after: readonly Par
 /** One plain line, for a log that nobody redraws. */
 export function statusSentence(parts: readonly Part[]): string {
   const streams = parts.flatMap(({ state }) => (state?.part === "ingest" ? state.streams : []));
+  if (streams.length > MOST_NAMED) {
+    const [states, ...flow] = summaryOf(streams).cells;
+    return `${states}; ${flow.join(", ")}`;
+  }
   const told = streams.map(
     (stream) =>
       `${stream.table} version ${stream.version ?? "-"}, +${count(stream.totals.rows)} rows, ${lagText(stream)}`,
   );
   return told.length === 0 ? "no stream answers" : told.join("; ");
-}
-
-/** `2 min`, `3 h 5 min`. */
-export function age(ms: number): string {
-  const seconds = Math.floor(ms / 1000);
-  if (seconds < 60) return `${seconds} s`;
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes} min`;
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
-}
-
-function count(value: number | bigint): string {
-  return value.toLocaleString("en-US");
 }
 
 function times(n: number): string {
@@ -154,6 +163,8 @@ function times(n: number): string {
 function columnWidths(lines: readonly StatusLine[]): Map<string, number> {
   const widths = new Map<string, number>();
   for (const { cells, indent } of lines) {
+    // A sentence is no row of the table.
+    if (cells.length === 1) continue;
     for (const [n, cell] of cells.entries()) {
       const key = `${indent}:${n}`;
       widths.set(key, Math.max(widths.get(key) ?? 0, cell.length));

@@ -2,16 +2,17 @@
 
 import { toJson } from "../core/ops.ts";
 import { SETTINGS } from "../core/settings.ts";
+import { alertsOf, sampleOf } from "../dashboard/alerts.ts";
 import type { Part } from "../dashboard/control.ts";
 import { lockOwner } from "../services/folder-lock.ts";
 import type { PartStatus } from "../services/supervisor.ts";
 import { defineCommand } from "./command.ts";
-import { readParts, readSupervisor } from "./lab-state.ts";
+import { readAlerts, readParts, readSupervisor } from "./lab-state.ts";
 import { statusLines } from "./status-lines.ts";
 
 export const status = defineCommand({
   name: "status",
-  summary: "Show what runs: parts, positions, lag, errors",
+  summary: "Show what runs: each stream's state, rate, lag, last commit and error; alerts",
   examples: ["lab status", "lab status --json", "watch -n 1 lab status"],
   settings: { data: SETTINGS.data },
   seeAlso: ["up", "doctor"],
@@ -19,8 +20,12 @@ export const status = defineCommand({
     const owner = await lockOwner(data);
     const supervised = owner === null ? null : await readSupervisor(data, { signal });
     const parts = await readParts(data, { signal });
+    const nowMs = Date.now();
+    // Without a dashboard, which looks over time, there is what one look tells.
+    const alerts = (await readAlerts(data, { signal })) ?? alertsOf([sampleOf(parts, nowMs)]);
     if (common.json) {
-      screen.out(`${toJson({ running: owner !== null, pid: owner?.pid ?? null, supervised, parts }, 2)}\n`);
+      const all = { running: owner !== null, pid: owner?.pid ?? null, supervised, parts, alerts };
+      screen.out(`${toJson(all, 2)}\n`);
       return 0;
     }
     const seen = parts.filter(({ alive }) => alive);
@@ -31,9 +36,9 @@ export const status = defineCommand({
     const startedMs = owner === null ? Number.NaN : Date.parse(owner.startedAt);
     const view = {
       address: parts.find(({ kind }) => kind === "dashboard")?.address ?? null,
-      upMs: Number.isNaN(startedMs) ? null : Date.now() - startedMs,
+      upMs: Number.isNaN(startedMs) ? null : nowMs - startedMs,
       supervised: supervised ?? seen.map(asSupervised),
-      parts,
+      ...{ parts, alerts, nowMs },
       lastLine:
         owner === null
           ? "No supervisor: these run by themselves."
