@@ -92,7 +92,8 @@ function printList(elements: Slot | undefined): string {
 function printValue({ fields }: Slots): string {
   const [isNull, number, text, truth, struct, list] = fields;
   if (isNull !== undefined) return "null";
-  const scalar = number ?? text ?? truth;
+  if (number !== undefined) return (number as string).replace(/\.0$/, "");
+  const scalar = text ?? truth;
   if (scalar !== undefined) return scalar as string;
   if (struct !== undefined) return printStruct((struct as Slots).fields[0]);
   if (list !== undefined) return printList((list as Slots).fields[0]);

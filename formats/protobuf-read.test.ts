@@ -209,13 +209,19 @@ test("numbers that JSON cannot say are bad records that name the field", () => {
     ),
     '{"d":-0.0,"f":[]}',
   );
-  assert.equal(
-    read(
-      decoder,
-      wire((w) => w.uint32(9).double(5e-324)),
-    ),
-    '{"d":5e-324,"f":[]}',
-  );
+  for (const [value, text] of [
+    [5e-324, "5e-324"],
+    [3, "3.0"],
+    [1e20, "100000000000000000000.0"],
+    [1e21, "1e+21"],
+  ] as const)
+    assert.equal(
+      read(
+        decoder,
+        wire((w) => w.uint32(9).double(value)),
+      ),
+      `{"d":${text},"f":[]}`,
+    );
 });
 
 test("text that is no UTF-8 is a bad record, in proto2 as well, in keys as well", () => {
@@ -254,6 +260,8 @@ test("free JSON of Google's is a text, a value of it that is none is bad", () =>
   );
   const empty = wire((w) => w.uint32(10).fork().ldelim());
   assert.match(read(decoder, empty), /^decode MALFORMED_PROTOBUF/);
+  const whole = wire((w) => w.uint32(10).fork().uint32(17).double(3).ldelim());
+  assert.equal(read(decoder, whole), '{"v":"3"}');
   const notFinite = wire((w) => w.uint32(10).fork().uint32(17).double(Number.NaN).ldelim());
   assert.match(read(decoder, notFinite), /^decode NOT_FINITE/);
 });

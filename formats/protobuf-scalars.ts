@@ -65,9 +65,16 @@ function real(type: DataType, wire: number, read: (reader: Reader) => number): S
     read(reader, fullName) {
       const value = read(reader);
       if (!Number.isFinite(value)) throw new Misread("NOT_FINITE", `${fullName} is ${value}`);
-      return Object.is(value, -0) ? "-0.0" : String(value);
+      return realText(value);
     },
   };
+}
+
+/** With a fraction or an exponent always: where no column is promised, whole digits would suggest a whole number. */
+function realText(value: number): string {
+  if (Object.is(value, -0)) return "-0.0";
+  const text = String(value);
+  return Number.isInteger(value) && !text.includes("e") ? `${text}.0` : text;
 }
 
 function readText(reader: Reader, fullName: string): string {
