@@ -1,4 +1,4 @@
-/** The schema that messages suggest, and what unknown fields add to one. The rules stand in README.md. */
+/** The schema that messages suggest, and what unknown fields add to one. The rules stand in docs/formats.md. */
 
 import { decimalOf } from "../delta/schema.ts";
 import type { DataType, StructField, StructType } from "../delta/types.ts";
