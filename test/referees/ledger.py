@@ -2,7 +2,7 @@
 
 usage: ledger.py TABLE_URI STORAGE_OPTIONS_JSON COLUMN [COLUMN ...]
 
-rows, distinct (partition, offset), letters, distinct letters, how many offsets are in both, and the sha256 over the sorted lines
+rows, distinct (partition, offset, generation), letters, distinct letters, how many offsets are in both, and the sha256 over the sorted lines
 `partition TAB offset TAB value of each COLUMN` of the rows and `partition TAB offset TAB hex of value` of the letters.
 """
 import hashlib, json, os, sys
@@ -18,8 +18,8 @@ def digest(lines):
 
 table = DeltaTable(uri, storage_options=options)
 data = table.to_pyarrow_table(columns=[*columns, "_kafka"]).to_pylist()
-keys = [(row["_kafka"]["partition"], row["_kafka"]["offset"]) for row in data]
-lines = [f"{p}\t{o}\t" + "\t".join(str(row[c]) for c in columns) for (p, o), row in zip(keys, data)]
+keys = [(row["_kafka"]["partition"], row["_kafka"]["offset"], row["_kafka"]["generation"]) for row in data]
+lines = [f"{p}\t{o}\t" + "\t".join(str(row[c]) for c in columns) for (p, o, _), row in zip(keys, data)]
 try:
     letters = DeltaTable(uri + "__dead_letters", storage_options=options).to_pyarrow_table().to_pylist()
 except TableNotFoundError:
@@ -28,7 +28,7 @@ bad = [(letter["partition"], letter["offset"]) for letter in letters]
 bad_lines = [f"{l['partition']}\t{l['offset']}\t" + ("-" if l["value"] is None else l["value"].hex()) for l in letters]
 print(json.dumps({
     "version": table.version(), "rows": len(data), "distinct": len(set(keys)), "letters": len(bad), "distinctLetters": len(set(bad)),
-    "both": len(set(keys) & set(bad)), "rowsHash": digest(lines), "lettersHash": digest(bad_lines),
+    "both": len({(p, o) for p, o, _ in keys} & set(bad)), "rowsHash": digest(lines), "lettersHash": digest(bad_lines),
 }))
 sys.stdout.flush()
 # The library's threads may abort the interpreter on its way out; what had to be said is said.

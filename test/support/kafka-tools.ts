@@ -6,6 +6,7 @@ import { cacheFolder } from "../../core/cache-folder.ts";
 import { kafkaClassPath } from "../../services/kafka-jars.ts";
 
 const CLASSES = {
+  configs: "kafka.admin.ConfigCommand",
   topics: "org.apache.kafka.tools.TopicCommand",
   consumer: "org.apache.kafka.tools.consumer.ConsoleConsumer",
   producer: "org.apache.kafka.tools.ConsoleProducer",

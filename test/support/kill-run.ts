@@ -12,6 +12,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { sharedBroker } from "./kafka.ts";
 import { type LabRun, lab, startLab } from "./lab.ts";
 import { assertLedger, type Counted } from "./ledger.ts";
+import { seeded } from "./seeded.ts";
 
 export const FAILPOINTS = [
   "before-upload",
@@ -51,17 +52,6 @@ async function feed(stdin: Writable, isOver: () => boolean): Promise<number> {
   }
   stdin.end();
   return id;
-}
-
-/** A generator of pseudo-random numbers in [0, 1), so that a failing run can be repeated from its seed. */
-function seeded(seed: number): () => number {
-  let a = seed;
-  return () => {
-    a = (a + 0x6d2b79f5) | 0;
-    let t = Math.imul(a ^ (a >>> 15), a | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 export async function killRun(t: TestContext, target: KillTarget): Promise<Counted> {
