@@ -123,11 +123,8 @@ test("rule: only null is string", () => {
 });
 
 test("rule: objects are structs of all fields seen; only ever empty ones, and those no name of which can be a column, are maps of text", () => {
+  assert.deepEqual(typeOf('{"a":1}', '{"b":true}'), struct({ a: "long", b: "boolean" }));
   check([
-    [['{"a":1}', '{"b":true}'].sort(), struct({ a: "long", b: "boolean" })].slice(0, 2) as [
-      string[],
-      DataType,
-    ],
     [["{}"], mapOf("string")],
     [['{"a b":1}'], mapOf("string")],
     [["{}", '{"a":1}'], struct({ a: "long" })],
