@@ -27,6 +27,8 @@ export type StreamMetrics = {
   }): void;
   conflict(): void;
   rebalance(): void;
+  /** The group was joined anew as nothing came. */
+  rejoin(): void;
   /** One try that failed because the broker or the store is away. */
   outage(code: string): void;
 };
@@ -63,6 +65,10 @@ export function createMetrics(registry: Registry): (labels: Labels) => StreamMet
   const commits = counter("lab_ingest_commits_total", "Committed versions.");
   const conflicts = counter("lab_ingest_conflicts_total", "Commits that lost against another writer.");
   const rebalances = counter("lab_ingest_rebalances_total", "Assignments of partitions to this worker.");
+  const rejoins = counter(
+    "lab_ingest_rejoins_total",
+    "Clients made anew as records were there and none came.",
+  );
   const outages = byCode("lab_ingest_outages_total", "Tries that failed as broker or store are away.");
   const flush = histogram(
     "lab_ingest_flush_seconds",
@@ -88,6 +94,7 @@ export function createMetrics(registry: Registry): (labels: Labels) => StreamMet
       commits,
       conflicts,
       rebalances,
+      rejoins,
     ])
       one.inc(labels, 0);
     return {
@@ -110,6 +117,7 @@ export function createMetrics(registry: Registry): (labels: Labels) => StreamMet
       },
       conflict: () => conflicts.inc(labels),
       rebalance: () => rebalances.inc(labels),
+      rejoin: () => rejoins.inc(labels),
       outage: (code) => outages.inc({ topic, table, code }),
     };
   };

@@ -8,16 +8,24 @@ export type Patience = {
   /** The store does not answer, and is waited for. */
   storeIsAway(error: LabError): void;
   storeAnswered(): void;
-  /** Something was read, or is to be read from elsewhere. */
+  /** Something was read. */
   progressed(): void;
+  /** Reading begins at these positions: whatever was waited for before, it is to be read from elsewhere now. */
+  positioned(): void;
   /** One past the last visible offset of each partition; empty while the brokers cannot say. */
   ends(next: ReadonlyMap<number, bigint>): void;
   /** Whether a stop would have to wait for a store that is away. */
   readonly isStoreAway: boolean;
-  /** Asked every now and then: why to give up, or null. */
-  look(state: State): LabError | null;
+  /** Asked every now and then: what is to be done, each once a silence, or null. */
+  look(state: State): Verdict | null;
 };
 
+/** `tell` comes first, then a new client, and if that hears nothing either, the end. */
+export type Verdict = { kind: "tell" | "rejoin"; standingMs: number } | { kind: "give up"; error: LabError };
+
+/** When it is told that nothing comes, and when the client is made anew: shares of the time after which the stream ends. */
+const TELL_AT = 0.25;
+const REJOIN_AT = 0.5;
 /** The longest that one look counts for, in ms: a process that was frozen as a whole has not been let down by its client. */
 const LONGEST_LOOK_MS = 1_000;
 
@@ -33,7 +41,14 @@ export function createPatience(options: {
   let storeError: LabError | null = null;
   let ends: ReadonlyMap<number, bigint> = new Map();
   let standingMs = 0;
+  /** What was done about the silence so far. */
+  let done: "nothing" | "told" | "rejoined" = "nothing";
   let lookedMs = now();
+
+  function moveOn(): void {
+    standingMs = 0;
+    done = "nothing";
+  }
 
   /** The log has all that was settled, and the next start reads the rest again. */
   function lookAtStore(): LabError | null {
@@ -46,17 +61,36 @@ export function createPatience(options: {
   }
 
   /** Nobody else ends a stream whose client died without a word: to whoever runs it, it looks well. */
-  function lookForStall(state: State): LabError | null {
+  function lookForStall(state: State): Verdict | null {
+    // A clock that is set back must not take away what was waited.
+    const sinceMs = Math.max(0, Math.min(LONGEST_LOOK_MS, now() - lookedMs));
+    lookedMs = now();
     const isWaiting = state.phase !== "running" || state.chunks.length > 0 || state.commit !== null;
+    // A client that is made anew joins and reads positions; that alone is no sign of life.
+    if (isWaiting && done === "rejoined") return null;
     const isBehind = [...state.partitions].some(
       ([partition, { next }]) => (ends.get(partition) ?? 0n) > next,
     );
-    standingMs = isWaiting || !isBehind ? 0 : standingMs + Math.min(LONGEST_LOOK_MS, now() - lookedMs);
-    lookedMs = now();
-    if (standingMs < stallMs) return null;
+    if (isWaiting || !isBehind) {
+      moveOn();
+      return null;
+    }
+    standingMs += sinceMs;
+    if (standingMs >= stallMs) return { kind: "give up", error: stalled() };
+    if (standingMs >= stallMs * REJOIN_AT && done !== "rejoined") {
+      done = "rejoined";
+      return { kind: "rejoin", standingMs };
+    }
+    if (standingMs < stallMs * TELL_AT || done !== "nothing") return null;
+    done = "told";
+    return { kind: "tell", standingMs };
+  }
+
+  function stalled(): LabError {
+    const seconds = Math.round(standingMs / 1000);
     return new LabError(
       "NO_PROGRESS",
-      `${topic}: there are records to read, and none came for ${Math.round(standingMs / 1000)} s`,
+      `${topic}: there are records to read, and none came for ${seconds} s, nor after joining the group anew`,
       { hint: "start again: it goes on where the table is; look at the broker if it comes back" },
     );
   }
@@ -71,8 +105,9 @@ export function createPatience(options: {
     storeAnswered() {
       storeError = null;
     },
-    progressed() {
-      standingMs = 0;
+    progressed: moveOn,
+    positioned() {
+      if (done !== "rejoined") moveOn();
     },
     ends(next) {
       ends = next;
@@ -80,6 +115,9 @@ export function createPatience(options: {
     get isStoreAway() {
       return storeError !== null;
     },
-    look: (state) => lookAtStore() ?? lookForStall(state),
+    look(state) {
+      const error = lookAtStore();
+      return error === null ? lookForStall(state) : { kind: "give up", error };
+    },
   };
 }

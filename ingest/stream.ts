@@ -26,6 +26,7 @@ import { type Route, routeLimit, routesOf } from "./routed-tables.ts";
 import type { RowReader } from "./row-reader.ts";
 import { initialState, type Limits } from "./state.ts";
 import { tellOfChunk, tellOfCommit } from "./tell-commit.ts";
+import { createWatchdog } from "./watchdog.ts";
 
 export type StreamDeps = {
   kafka: Kafka;
@@ -70,6 +71,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
   const ended = deferred();
   const background = new Set<Promise<void>>();
   const patience = createPatience({ ...deps, topic: options.topic });
+  const watchdog = createWatchdog({ source, metrics, log, giveUp: ended.reject });
 
   const decoding = {
     decoder: deps.decoder,
@@ -107,7 +109,8 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
   function dispatch(event: Event, batch?: FetchedBatch): void {
     const next = step(state, event);
     state = next.state;
-    if (event.type === "fetched" || event.type === "positions") patience.progressed();
+    if (event.type === "fetched") patience.progressed();
+    if (event.type === "positions") patience.positioned();
     for (const effect of next.effects) perform(effect, batch);
     report.observe(state);
   }
@@ -406,8 +409,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
   async function run(): Promise<void> {
     const ticker = setInterval(() => {
       dispatch({ type: "tick", nowMs: now() });
-      const reason = patience.look(state);
-      if (reason) ended.reject(reason);
+      watchdog(patience.look(state));
     }, TICK_MS);
     const watcher = setInterval(() => {
       if (isReadingEnds) return;
