@@ -93,6 +93,14 @@ test("too many or too few fields, several records and doubled columns are bad", 
   assert.equal(decode("a,b\n1", { header: true }), "decode WRONG_COLUMN_COUNT");
 });
 
+test("a header of very many columns is no reason to wait", () => {
+  const names = Array.from({ length: 200_000 }, (_, i) => `c${i}`);
+  const text = `${names.join(",")},c0\n${"1,".repeat(200_000)}1`;
+  const begun = performance.now();
+  assert.equal(decode(text, { header: true, columns: null }), "decode DUPLICATE_COLUMN");
+  assert.ok(performance.now() - begun < 10_000);
+});
+
 test("quotes that do not match are bad, and so is what stands beside them", () => {
   for (const text of ['"x,y', 'x"y,z', '"x"y,z', '"x" ,y', ' "x",y', '"x","y"\r'])
     assert.equal(decode(text), "decode MALFORMED_CSV", text);

@@ -49,8 +49,9 @@ export function createCsvDecoder(options: CsvOptions): Decoder {
     const [record, second] = records;
     if (!names || !record) return bad("EMPTY_VALUE", "the value has no record");
     if (second) return bad("SEVERAL_RECORDS", `the value has ${records.length} records, not one`);
-    if (new Set(names).size < names.length)
-      return bad("DUPLICATE_COLUMN", `the header names ${firstDouble(names)} twice`);
+    const doubled = firstDouble(names);
+    if (doubled !== undefined)
+      return bad("DUPLICATE_COLUMN", `the header names ${JSON.stringify(doubled)} twice`);
     if (record.length !== names.length)
       return bad("WRONG_COLUMN_COUNT", `the record has ${record.length} fields for ${names.length} columns`);
     const members = record.map(({ text, isQuoted }, i) => {
@@ -111,8 +112,9 @@ function isJsonObjectOrArray(text: string): boolean {
   }
 }
 
-function firstDouble(names: readonly string[]): string {
-  return JSON.stringify(names.find((name, i) => names.indexOf(name) < i));
+function firstDouble(names: readonly string[]): string | undefined {
+  const met = new Set<string>();
+  return names.find((name) => met.size === met.add(name).size);
 }
 
 function bad(code: string, message: string): Decoded {

@@ -57,7 +57,26 @@ function ajvFor(schema: unknown): Ajv {
   if (draft.startsWith(DRAFT_6))
     ajv.addMetaSchema(createRequire(import.meta.url)("ajv/dist/refs/json-schema-draft-06.json"));
   addFormats.default(ajv);
+  // Ajv compares each element with each other: a message of many would hold everything up.
+  ajv.removeKeyword("uniqueItems");
+  ajv.addKeyword({
+    keyword: "uniqueItems",
+    type: "array",
+    schemaType: "boolean",
+    validate: (isWanted: boolean, items: unknown[]) => !isWanted || isUnique(items),
+    error: { message: "must NOT have duplicate items" },
+  });
   return ajv;
+}
+
+function isUnique(items: readonly unknown[]): boolean {
+  return new Set(items.map((item) => JSON.stringify(item, inOrder))).size === items.length;
+}
+
+/** Objects are the same whatever the order of their fields. */
+function inOrder(_name: string, value: unknown): unknown {
+  if (!isObject(value)) return value;
+  return { fields: Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)) };
 }
 
 /** Each by the name it is referred to by, and by what that name means beside the `$id` of who refers to it. */

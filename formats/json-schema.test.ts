@@ -155,6 +155,35 @@ test("schemas that cannot be used make bad records: no JSON, another kind, promi
   assert.match(outcome("{}", 7), /^decode UNKNOWN_SCHEMA/);
 });
 
+test("elements are unique by what they are, and many of them are no reason to wait", async () => {
+  const { outcome } = await decoderOf({
+    schema: { properties: { a: { uniqueItems: true }, b: { uniqueItems: false } } },
+  });
+  const unique = [
+    '[{"x":1},[["x",1]],{"x":[1]},{"x":"1"}]',
+    '[1,"1",true,"true",null,"null"]',
+    "[[],{},[[]]]",
+    "[0.1,0.2]",
+  ];
+  const doubled = [
+    '[{"x":1,"y":[2]},{"y":[2],"x":1.0}]',
+    "[1,1.0]",
+    "[-0,0]",
+    '["a","\\u0061"]',
+    "[[],[]]",
+    "[null,null]",
+  ];
+  for (const items of unique) assert.match(outcome(`{"a":${items}}`), /^\{/, items);
+  for (const items of doubled) {
+    assert.match(outcome(`{"a":${items}}`), /SCHEMA_VIOLATED: a: must NOT have duplicate items/, items);
+    assert.match(outcome(`{"b":${items}}`), /^\{/, items);
+  }
+  const many = JSON.stringify({ a: Array.from({ length: 100_000 }, (_, i) => ({ i })) });
+  const begun = performance.now();
+  assert.equal(outcome(many), many);
+  assert.ok(performance.now() - begun < 10_000);
+});
+
 test("a schema of yes lets everything to the encoder, one of no nothing", async () => {
   const { outcome } = await decoderOf({ schema: "true" }, { schema: "false" });
   assert.equal(outcome("[1]", 1), "[1]");
