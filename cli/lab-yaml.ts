@@ -95,6 +95,10 @@ const Schema = z.strictObject({
   store: z.string().min(1).describe("A folder, or s3://BUCKET/PREFIX.").optional(),
   kafka: KafkaYaml.optional(),
   app: z.string().min(1).optional(),
+  processes: z
+    .enum(["one", "each"])
+    .describe("Whether `lab up` runs all streams in one ingester, or each in one of its own. Default: one.")
+    .optional(),
   defaults: z.strictObject({ flush: Flush.optional(), upkeep: Upkeep.optional() }).optional(),
   streams: z.array(Stream).default([]),
 });

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { isLabError, LabError } from "../core/errors.ts";
 import { demoYaml } from "./demo.ts";
 import { parseLabYaml } from "./lab-yaml.ts";
 import { planUp, type UpChoices } from "./up-plan.ts";
+import { startInTurns } from "./up-steps.ts";
 
 const CHOICES: UpChoices = {
   only: [],
@@ -81,4 +83,85 @@ test("tables are cared for unless somebody says otherwise", () => {
   assert.equal(upkeepOf(CHOICES, streams), "optimize=1h,vacuum=24h,cleanup=24h");
   assert.equal(upkeepOf({ ...CHOICES, upkeep: {} }, streams), "off");
   assert.equal(upkeepOf(CHOICES, `defaults: { upkeep: { optimize: off } }\n${streams}`), undefined);
+});
+
+const each = (streams: string) => {
+  const lab = parseLabYaml(`processes: each\nstreams:\n${streams}`, "lab.yaml");
+  return planUp(CHOICES, lab, "lab.yaml").children.filter(({ kind }) => kind === "ingest");
+};
+const streamOf = ({ args }: { args: string[] }) => args[args.indexOf("--stream") + 1];
+
+test("processes: each runs one ingester a stream, named after it, between the page and the producers", () => {
+  const lab = parseLabYaml(
+    "processes: each\nstreams:\n  - topic: my-topic\n  - topic: orders\n    table: sales\n",
+    "lab.yaml",
+  );
+  const { children } = planUp(CHOICES, lab, "lab.yaml");
+  assert.deepEqual(
+    children.map(({ name, isOneOfMany }) => [name, isOneOfMany ?? false]),
+    [
+      ["dashboard", false],
+      ["ingest-my-topic", true],
+      ["ingest-orders", true],
+      ["produce-my-topic", false],
+      ["produce-orders", false],
+    ],
+  );
+  assert.deepEqual(children.slice(1, 3).map(streamOf), ["my-topic", "orders"]);
+  // A port of its own for each.
+  for (const { args } of children) assert.ok(args.join(" ").includes("--ops-port 0"));
+});
+
+test("a topic that goes to several tables has an ingester for each, by its table", () => {
+  const found = each(
+    "  - { topic: t, table: a }\n  - { topic: t, table: s3://x/deep/b }\n  - { topic: u }\n",
+  );
+  assert.deepEqual(found.map(streamOf), ["a", "s3://x/deep/b", "u"]);
+  assert.deepEqual(
+    found.map(({ name }) => name),
+    ["ingest-a", "ingest-b", "ingest-u"],
+  );
+});
+
+test("streams that no name tells apart share a process, and names that would be alike are numbered", () => {
+  const shared = each("  - { topic: t, table: a }\n  - { topic: u, table: a }\n");
+  assert.deepEqual(shared.map(streamOf), ["t", "u"]);
+  const mixed = each("  - { topic: t, table: a }\n  - { topic: t, table: b }\n  - { topic: u, table: a }\n");
+  assert.deepEqual(mixed.map(streamOf), ["t", "u"]);
+  const alike = each("  - { topic: t, table: /x/a }\n  - { topic: t, table: /y/a }\n");
+  assert.deepEqual(
+    alike.map(({ name }) => name),
+    ["ingest-a", "ingest-a-2"],
+  );
+});
+
+test("of many that start together one that fails is told and left, and all that fail are an error", async () => {
+  const lab = parseLabYaml(
+    "processes: each\nstreams: [{ topic: a }, { topic: b }, { topic: c }]",
+    "lab.yaml",
+  );
+  const { children } = planUp(CHOICES, lab, "lab.yaml");
+  const { signal } = new AbortController();
+  const run = async (isBad: (name: string) => boolean) => {
+    const started: string[] = [];
+    const failed: string[] = [];
+    const start = async ({ name }: { name: string }) => {
+      if (isBad(name)) throw new LabError("TOPIC_MISSING", `${name}: no topic`);
+      started.push(name);
+    };
+    await startInTurns(children, start, { signal, onFailure: (name) => failed.push(name) });
+    return { started, failed };
+  };
+  assert.deepEqual(await run((name) => name === "ingest-b"), {
+    started: ["dashboard", "ingest-a", "ingest-c"],
+    failed: ["ingest-b"],
+  });
+  await assert.rejects(
+    run((name) => name.startsWith("ingest")),
+    (error) => isLabError(error, "TOPIC_MISSING"),
+  );
+  await assert.rejects(
+    run((name) => name === "dashboard"),
+    (error) => isLabError(error, "TOPIC_MISSING"),
+  );
 });

@@ -1,9 +1,10 @@
 /** What `lab up` starts, decided before anything is: services, topics, and the processes of our own with their arguments. */
 
 import { join } from "node:path";
+import { tableNameOf, tableNameOfUri } from "../ingest/identity.ts";
 import type { Intervals } from "../upkeep/schedule.ts";
 import { DEMO_PRODUCERS } from "./demo.ts";
-import type { LabYaml } from "./lab-yaml.ts";
+import type { LabStream, LabYaml } from "./lab-yaml.ts";
 import { speaksOfUpkeep, UPKEEP_DEFAULT, upkeepKind } from "./upkeep-plan.ts";
 
 export type UpChoices = {
@@ -19,7 +20,13 @@ export type UpChoices = {
 };
 
 /** A process of the lab: `lab KIND ARGS`. */
-export type PlannedChild = { name: string; kind: string; args: string[] };
+export type PlannedChild = {
+  name: string;
+  kind: string;
+  args: string[];
+  /** One of many alike: they start and stop together, and one that cannot start leaves the others as they are. */
+  isOneOfMany?: boolean;
+};
 
 export type UpPlan = {
   kafka: boolean;
@@ -74,15 +81,12 @@ export function planUp(choices: UpChoices, lab: LabYaml, config: string): UpPlan
         kind: "dashboard",
         args: [...["--host", choices.host, "--port", String(choices.port)], ...store, ...common, ...verbose],
       },
-      ...(topics.length === 0
-        ? []
-        : [
-            {
-              name: "ingest",
-              kind: "ingest",
-              args: [...["--app", choices.app], ...upkeep, ...store, ...common, ...verbose],
-            },
-          ]),
+      ...ingestersOf(lab).map(({ name, only }) => ({
+        name,
+        kind: "ingest",
+        args: [...["--app", choices.app], ...only, ...upkeep, ...store, ...common, ...verbose],
+        ...(lab.processes === "each" ? { isOneOfMany: true } : {}),
+      })),
       ...demo.map(({ topic, args }) => ({
         name: `produce-${topic}`,
         kind: "produce",
@@ -90,6 +94,28 @@ export function planUp(choices: UpChoices, lab: LabYaml, config: string): UpPlan
       })),
     ],
   };
+}
+
+/** One ingester, or with `processes: each` one for each stream that a name can tell from the others, and else for each topic. */
+function ingestersOf({ streams, processes }: LabYaml): { name: string; only: string[] }[] {
+  if (streams.length === 0) return [];
+  if (processes !== "each") return [{ name: "ingest", only: [] }];
+  const tableOf = ({ topic, table }: LabStream) => table ?? tableNameOf(topic);
+  const isAlone = (name: string) =>
+    streams.filter((stream) => stream.topic === name || tableOf(stream) === name).length === 1;
+  const names = new Set<string>();
+  for (const { topic } of streams) {
+    const tables = streams.filter((stream) => stream.topic === topic).map(tableOf);
+    if (tables.length > 1 && tables.every(isAlone)) for (const table of tables) names.add(table);
+    else names.add(topic);
+  }
+  const taken = new Map<string, number>();
+  return [...names].map((only) => {
+    const name = `ingest-${tableNameOfUri(only).replace(/[^A-Za-z0-9._-]/g, "_")}`;
+    const count = (taken.get(name) ?? 0) + 1;
+    taken.set(name, count);
+    return { name: count === 1 ? name : `${name}-${count}`, only: ["--stream", only] };
+  });
 }
 
 /** Where the demo's streams are written down for the children. */

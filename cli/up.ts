@@ -21,9 +21,12 @@ import { kafkaPart, s3Part } from "./lab-services.ts";
 import type { LabYaml } from "./lab-yaml.ts";
 import { showStatus } from "./live-status.ts";
 import { serveSupervisor } from "./serve-supervisor.ts";
-import { demoFile, planUp, type UpPlan } from "./up-plan.ts";
-import { createTopics, makeBucket, tableVersions } from "./up-steps.ts";
+import { demoFile, type PlannedChild, planUp, type UpPlan } from "./up-plan.ts";
+import { createTopics, makeBucket, startInTurns, tableVersions } from "./up-steps.ts";
 import { UPKEEP_DEFAULT, upkeepSetting } from "./upkeep-plan.ts";
+
+/** The last line names the versions of so many tables. */
+const MOST_VERSIONS = 10;
 
 const settings = {
   ...KAFKA,
@@ -142,7 +145,8 @@ async function runLab(
     });
     const failed = supervisor.parts().filter(({ state }) => state === "failed");
     screen.note(isServicesOnly ? "Stopping" : "Stopping: flush, commit, exit (Ctrl+C again to quit now)");
-    await stopParts(supervisor, context, isServicesOnly ? null : readVersions);
+    const lastIngester = plan.children.find(({ kind }) => kind === "ingest")?.name;
+    await stopParts(supervisor, context, isServicesOnly ? null : { readVersions, lastIngester });
     for (const { name, lastEnd } of failed) screen.note(`[x] ${name} had failed: ${lastEnd}`);
     return failed.length > 0 ? 1 : 0;
   } catch (error) {
@@ -198,33 +202,40 @@ async function startParts(
     await createTopics({ brokers, ...security }, plan.topics, { timeoutMs: values.connectTimeout, signal });
 
   let address: string | null = null;
-  for (const { name, kind, args } of plan.children) {
+  const start = async ({ name, kind, args, isOneOfMany = false }: PlannedChild) => {
     const isProducer = kind === "produce";
     const running = await supervisor.start(
       childPart({
         ...{ name, kind, dataDir: values.data, env: { ...env, ...kafkaEnv(values) }, finite: isProducer },
+        ...(isOneOfMany ? { together: kind } : {}),
         command: process.execPath,
         args: [labProgram(), kind, ...args, "--kafka", brokers.join(",")],
       }),
     );
     if (kind === "dashboard") address = running.address;
     say(name, running.address ?? `pid ${running.pid}`);
-  }
+  };
+  await startInTurns(plan.children, start, {
+    signal,
+    onFailure: (name, error) => say(name, `failed: ${error.message}`),
+  });
   return { address, s3 };
 }
 
-/** `readVersions` is null where services ran alone. */
+/** `tables` is null where services ran alone. Of many ingesters the one that started first is the last to end. */
 async function stopParts(
   supervisor: Supervisor,
   { screen }: Context,
-  readVersions: (() => Promise<string[]>) | null,
+  tables: { readVersions: () => Promise<string[]>; lastIngester: string | undefined } | null,
 ): Promise<void> {
   // The store is asked while its server still runs: the ingester's last commit is in, the services are not yet down.
   let versions: string[] = [];
   await supervisor.stop(async (name) => {
-    if (name === "ingest" && readVersions !== null) versions = await readVersions();
+    if (tables !== null && name === tables.lastIngester) versions = await tables.readVersions();
   });
-  if (readVersions === null) return;
-  const at = versions.length > 0 ? ` at ${versions.join(", ")}` : "";
+  if (tables === null) return;
+  const told = versions.slice(0, MOST_VERSIONS).join(", ");
+  const more = versions.length > MOST_VERSIONS ? ` and ${versions.length - MOST_VERSIONS} more` : "";
+  const at = versions.length > 0 ? ` at ${told}${more}` : "";
   screen.note(`Stopped${at}. Start again with: npm start`);
 }

@@ -24,6 +24,7 @@ export type ChildOptions = {
   stopMs?: number;
   /** Its end with status 0 is no failure. */
   finite?: boolean;
+  together?: string;
 };
 
 /**
@@ -39,6 +40,7 @@ export function childPart(options: ChildOptions): Part {
     name,
     kind,
     finite: options.finite ?? false,
+    ...(options.together === undefined ? {} : { together: options.together }),
     async start(signal): Promise<Running> {
       signal.throwIfAborted();
       await mkdir(runFolder(dataDir), { recursive: true });

@@ -68,6 +68,22 @@ async function until(what: string, isTrue: () => boolean, ms = 20_000): Promise<
   }
 }
 
+test("parts that belong together are asked to end at the same time, in their turn", async (t) => {
+  const { supervisor, part, changes } = await lab(t);
+  await supervisor.start(part("broker"));
+  const many = ["a", "b", "c"].map((name) => part(name, "works", { together: "ingest" }));
+  await Promise.all(many.map((one) => supervisor.start(one)));
+  await supervisor.start(part("produce"));
+  changes.length = 0;
+  const after: string[] = [];
+  await supervisor.stop(async (name) => void after.push(name));
+  const told = changes.map(({ name, state }) => `${name} ${state}`);
+  assert.deepEqual(told.slice(0, 2), ["produce stopping", "produce stopped"]);
+  assert.deepEqual(told.slice(2, 5), ["c stopping", "b stopping", "a stopping"]);
+  assert.deepEqual(told.slice(-2), ["broker stopping", "broker stopped"]);
+  assert.deepEqual(after, ["produce", "c", "b", "a", "broker"]);
+});
+
 test("parts start in order, each ready before the next, and stop in reverse, each ended before the next", async (t) => {
   const { supervisor, part, readNotes, dataDir } = await lab(t);
   for (const name of ["broker", "ingest", "produce"]) {

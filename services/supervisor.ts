@@ -11,6 +11,8 @@ export type Part = {
   kind: string;
   /** True for a part that may end with status 0 when its work is done. */
   finite: boolean;
+  /** Parts of one name that were started one after another are asked to end at the same time. */
+  together?: string;
   /**
    * Resolves when the part is ready. Rejects, having left nothing behind, when it cannot be. The signal gives the start up; once the
    * part is ready it never aborts: from then on `stop` ends it, in its turn.
@@ -44,7 +46,7 @@ export type Supervisor = {
   start(part: Part): Promise<Running>;
   parts(): PartStatus[];
   /**
-   * Ends the parts, the last started first; each has ended before the next is asked to, and `afterEach` is awaited in between. Never
+   * Ends the parts, the last started first; each has ended before the next is asked to, unless they belong together, and `afterEach` is awaited in between. Never
    * rejects. A second call waits for the first.
    */
   stop(afterEach?: (name: string) => Promise<void>): Promise<void>;
@@ -124,6 +126,13 @@ export function createSupervisor(options: {
     return { ...exit, ranMs: now() - startedAt };
   }
 
+  async function stopOne(one: Kept): Promise<void> {
+    if (one.running !== null) set(one, { state: "stopping" });
+    await one.running?.stop().catch((error: unknown) => log.error({ err: error }, "did not stop"));
+    await one.keeping;
+    if (one.status.state !== "failed") set(one, { state: "stopped", pid: null });
+  }
+
   return {
     async start(part) {
       const idle: PartStatus = {
@@ -150,17 +159,27 @@ export function createSupervisor(options: {
     stop(afterEach = async () => {}) {
       stopped ??= (async () => {
         stopping.abort(new Error("the lab stops"));
-        for (const one of [...kept].reverse()) {
-          if (one.running !== null) set(one, { state: "stopping" });
-          await one.running?.stop().catch((error: unknown) => log.error({ err: error }, "did not stop"));
-          await one.keeping;
-          if (one.status.state !== "failed") set(one, { state: "stopped", pid: null });
-          await afterEach(one.part.name).catch((error: unknown) =>
-            log.warn({ err: error }, "after the stop"),
-          );
+        for (const some of inTurns([...kept].reverse())) {
+          await Promise.all(some.map(stopOne));
+          for (const one of some)
+            await afterEach(one.part.name).catch((error: unknown) =>
+              log.warn({ err: error }, "after the stop"),
+            );
         }
       })();
       return stopped;
     },
   };
+}
+
+/** Neighbours that belong together, else each alone. */
+function inTurns(parts: readonly Kept[]): Kept[][] {
+  const turns: Kept[][] = [];
+  for (const one of parts) {
+    const { together } = one.part;
+    const last = turns.at(-1);
+    if (together !== undefined && last?.[0]?.part.together === together) last.push(one);
+    else turns.push([one]);
+  }
+  return turns;
 }
