@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { batchOf, openWorkbench, planFor } from "../test/support/encoder-fixture.ts";
+import { batchOf, openWorkbench, planFor, struct } from "../test/support/encoder-fixture.ts";
 import { writerOf } from "./avro.fixture.ts";
 import { planAvro } from "./avro-plan.ts";
 import { parseAvroSchema } from "./avro-schema.ts";
@@ -44,7 +44,7 @@ test("the encoder writes every type into the columns that the schema promises", 
       { name: "nul", type: "null" },
     ],
   };
-  const bytes = writerOf(structuredClone(schema)).toBuffer({
+  const { object, columns } = decodedAs(schema, {
     i: -(2 ** 31),
     l: 2n ** 63n - 1n,
     f: Math.fround(0.1),
@@ -67,11 +67,8 @@ test("the encoder writes every type into the columns that the schema promises", 
     rec: { self: { Inner: { self: null, no: {} } }, no: {} },
     nul: null,
   });
-  const plan = planAvro(parseAvroSchema({ text: JSON.stringify(schema), references: [] }));
-  const decoded = createDecodeValue()(bytes, 0, plan);
-  assert.ok("objects" in decoded, JSON.stringify(decoded));
   const bench = await openWorkbench(t);
-  const { encoded, rows } = await bench.encode(batchOf(decoded.objects), planFor(plan.columns));
+  const { encoded, rows } = await bench.encode(batchOf([object]), planFor(columns));
   assert.deepEqual(encoded.bad, []);
   assert.equal(encoded.evolvedSchema, undefined, "no column was missing");
   const { _kafka, ...row } = rows.get(0)!;
@@ -102,3 +99,48 @@ test("the encoder writes every type into the columns that the schema promises", 
     nul: null,
   });
 });
+
+test("times that no new table has a column for fit one that another writer made", async (t) => {
+  const time = (logicalType: string) => ({ type: "long", logicalType });
+  const schema = {
+    type: "record",
+    name: "Times",
+    fields: [
+      { name: "local", type: time("local-timestamp-millis") },
+      { name: "nanos", type: time("timestamp-nanos") },
+    ],
+  };
+  const write = (local: bigint, nanos: bigint) => decodedAs(schema, { local, nanos }).object;
+  const bench = await openWorkbench(t);
+  const plan = planFor(struct({ local: "timestamp_ntz", nanos: "timestamp" }));
+  const { encoded, rows } = await bench.encode(batchOf([write(1500n, 1_000n), write(1500n, 1_001n)]), plan);
+  const { _kafka, ...row } = rows.get(0)!;
+  assert.deepEqual(row, { local: "1970-01-01 00:00:01.5", nanos: "1970-01-01 00:00:00.000001+00" });
+  assert.deepEqual(
+    encoded.bad.map(({ index, code }) => [index, code]),
+    [[1, "BAD_TIME"]],
+  );
+});
+
+test("fields that cannot be columns make letters, not other columns", async (t) => {
+  const fields = (...names: string[]) => ({
+    type: "record",
+    name: "R",
+    fields: names.map((name) => ({ name, type: "int" })),
+  });
+  const twins = decodedAs(fields("id", "ID"), { id: 1, ID: 2 });
+  const reserved = decodedAs(fields("id", "_kafka"), { id: 1, _kafka: 2 });
+  const bench = await openWorkbench(t);
+  const { encoded } = await bench.encode(batchOf([twins.object, reserved.object]), planFor(twins.columns));
+  assert.deepEqual(
+    encoded.bad.map(({ code }) => code),
+    ["UNKNOWN_FIELD", "RESERVED_FIELD"],
+  );
+});
+
+function decodedAs(schema: unknown, value: unknown) {
+  const plan = planAvro(parseAvroSchema({ text: JSON.stringify(schema), references: [] }));
+  const decoded = createDecodeValue()(writerOf(structuredClone(schema)).toBuffer(value), 0, plan);
+  assert.ok("objects" in decoded, JSON.stringify(decoded));
+  return { object: decoded.objects[0]!, columns: plan.columns };
+}

@@ -4,6 +4,7 @@
  */
 
 import { LabError } from "../core/errors.ts";
+import { inParallel } from "../core/in-parallel.ts";
 import type { StructType } from "../delta/types.ts";
 import { readSchemaFile, readSchemaFolder } from "./avro-folder.ts";
 import { confluentFrame, notThere, otherFraming, singleObjectFrame } from "./avro-frame.ts";
@@ -68,14 +69,10 @@ async function confluentDecoder(
         const frame = confluentFrame(value);
         if ("key" in frame && !known.has(frame.key)) wanted.add(frame.key);
       }
-      const ids = wanted.values();
-      const ask = async () => {
-        for (const id of ids) {
-          const schema = await registry.byId(id, signal);
-          if (schema) learn(schema);
-        }
-      };
-      await Promise.all(Array.from({ length: Math.min(MOST_REQUESTS, wanted.size) }, ask));
+      await inParallel([...wanted], MOST_REQUESTS, async (id) => {
+        const schema = await registry.byId(id, signal);
+        if (schema) learn(schema);
+      });
     },
     decode(value) {
       const frame = confluentFrame(value);
