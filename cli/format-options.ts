@@ -102,7 +102,7 @@ function schemasOf(format: Format, given: string | undefined): SchemaSource {
     throw new LabError("CONFIG_INVALID", `there is no schema at ${given}`, { hint: own });
   }
   throw new LabError("CONFIG_INVALID", `messages of format ${format} cannot be read without their schema`, {
-    hint: `say --schema registry and where it is (--registry URL), or ${own}`,
+    hint: `say --schema registry and where it is (--registry-url URL), or ${own}`,
   });
 }
 

@@ -8,8 +8,9 @@ import { SETTINGS, setting } from "../core/settings.ts";
 import { defineCommand } from "./command.ts";
 import { CONNECT_TIMEOUT } from "./connect-timeout.ts";
 import { KAFKA, kafkaAccess } from "./kafka-settings.ts";
+import { REGISTRY, registryAccess } from "./registry-settings.ts";
 import { OPS, servePart } from "./serve-part.ts";
-import { STREAM_SETTINGS, streamOptions } from "./stream-options.ts";
+import { type ConfiguredStream, STREAM_SETTINGS, streamOptions } from "./stream-options.ts";
 import { keepTables } from "./upkeep.ts";
 import { upkeepOf, upkeepSetting } from "./upkeep-plan.ts";
 
@@ -28,6 +29,7 @@ export const ingest = defineCommand({
     store: SETTINGS.store,
     ...KAFKA,
     app: SETTINGS.app,
+    ...REGISTRY,
     connectTimeout: CONNECT_TIMEOUT,
     memory: setting<number>({
       flag: "--memory",
@@ -70,6 +72,7 @@ export const ingest = defineCommand({
     const log = await context.openLog();
     const streams = streamOptions(values, context.lab);
     const access = await kafkaAccess(values, context);
+    const asked = registryAccess(values, env);
     // Loaded here: the client, DuckDB and the S3 SDK are heavy, and what is above can fail without them.
     const { createIngest } = await import("../ingest/run.ts");
     const { createMetrics, exposeReports } = await import("../ingest/metrics.ts");
@@ -78,6 +81,9 @@ export const ingest = defineCommand({
     const { openFileCache } = await import("../engine/file-cache.ts");
     const { openStore } = await import("../delta/store/open.ts");
     const { connectKafka } = await import("../kafka/client.ts");
+    const { openDecoder } = await import("../formats/open-decoder.ts");
+    const { createRegistry } = await import("../formats/registry.ts");
+    const schemaRegistry = asked === undefined ? null : createRegistry(asked);
 
     const staging = join(values.data, "staging");
     await mkdir(staging, { recursive: true });
@@ -110,7 +116,10 @@ export const ingest = defineCommand({
           }),
           openStore: (uri) => openStore(uri, { signal: new AbortController().signal, env }),
           encoder,
-          decoderFor: async () => null,
+          decoderFor: (stream) => {
+            const { wire, schema } = streams.find((one) => one === stream) as ConfiguredStream;
+            return openDecoder(wire, { registry: schemaRegistry, columns: schema ?? null }, signal);
+          },
           rowReader: createRowReader({
             cache: await openFileCache({ folder: cacheDir, maxBytes: values.memory }),
             memoryLimitBytes: values.memory,

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { LabError } from "../core/errors.ts";
 import { bytes, duration, type Kind } from "../core/setting-kinds.ts";
 import { FORMATS } from "../formats/wire.ts";
+import { badLimit } from "../ingest/threshold.ts";
 import { nearNames } from "../query/near-names.ts";
 import { isSecretPath, KafkaYaml } from "./kafka-yaml.ts";
 
@@ -86,6 +87,9 @@ const Stream = z.strictObject({
     .optional(),
   keepRaw: z.boolean().describe("Also keep the value's bytes, for byte-equal replay.").optional(),
   onUnknownField: z.enum(["add", "ignore", "deadletter"]).default("add"),
+  maxBad: spelled(badLimit, "50%/1000, or off")
+    .describe("More bad records than that among the last ones end the stream, such as 50%/1000.")
+    .optional(),
   onBadRecord: z.enum(["deadletter", "stop"]).default("deadletter"),
   flush: Flush.optional(),
   upkeep: Upkeep.optional(),

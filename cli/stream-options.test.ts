@@ -40,6 +40,7 @@ test("a topic alone becomes a stream with the defaults, and a table of its name"
       metadata: true,
       keepRaw: false,
       maxTables: 100,
+      maxBad: null,
       flush: { latencyMs: 2000, rows: 1_000_000, bytes: 268_435_456 },
       start: { kind: "earliest" },
       onBadRecord: "deadletter",

@@ -20,6 +20,7 @@ import { bucketAndPrefix } from "../delta/store/open.ts";
 import type { Wire } from "../formats/wire.ts";
 import { groupOf, tableNameOf } from "../ingest/identity.ts";
 import type { StartPosition, StreamOptions } from "../ingest/options.ts";
+import { type BadLimit, badLimit } from "../ingest/threshold.ts";
 import { nearNames } from "../query/near-names.ts";
 import { FORMAT_SETTINGS, formatOf } from "./format-options.ts";
 import type { LabStream, LabYaml } from "./lab-yaml.ts";
@@ -123,6 +124,14 @@ export const STREAM_SETTINGS = {
     default: undefined,
     defaultText: "deadletter",
     description: "a message that is no row goes to the dead letters, or ends the stream",
+  }),
+  maxBad: setting<BadLimit | "off" | undefined>({
+    flag: "--max-bad",
+    kind: badLimit,
+    default: undefined,
+    defaultText: "off",
+    description:
+      "end the stream where more than so many of its last records are bad, such as 100/1000 or 50%/1000",
   }),
   onUnknownField: setting<"add" | "ignore" | "deadletter" | undefined>({
     flag: "--on-unknown-field",
@@ -241,6 +250,7 @@ function oneStream(stream: Partial<LabStream>, values: StreamValues, lab: LabYam
   const { wire, schema, keepRaw } = formatOf(values, stream);
   const transform = transformOf(values, stream);
   const route = values.route ?? stream.route;
+  const maxBad = values.maxBad ?? parsed(badLimit, stream.maxBad) ?? "off";
   if (route !== undefined && values.metadata === false)
     throw new LabError("USAGE", `${topic}: a route needs _kafka in its tables, and --metadata is off`, {
       hint: "leave --metadata on: rows that a killed run left in a routed table are known by it",
@@ -267,6 +277,7 @@ function oneStream(stream: Partial<LabStream>, values: StreamValues, lab: LabYam
     },
     start: values.start,
     onBadRecord: values.onBadRecord ?? stream.onBadRecord ?? "deadletter",
+    maxBad: maxBad === "off" ? null : maxBad,
     onUnknownField: values.onUnknownField ?? stream.onUnknownField ?? "add",
     onTopicReset: values.onTopicReset,
     tableProperties: Object.fromEntries(values.tableProperty),
@@ -274,10 +285,7 @@ function oneStream(stream: Partial<LabStream>, values: StreamValues, lab: LabYam
   };
 }
 
-function parsed(
-  kind: { parse(text: string): number },
-  value: string | number | undefined,
-): number | undefined {
+function parsed<T>(kind: { parse(text: string): T }, value: string | number | undefined): T | undefined {
   return value === undefined ? undefined : kind.parse(String(value));
 }
 

@@ -3,6 +3,7 @@
 import type { StructType } from "../delta/types.ts";
 import type { Format } from "../formats/wire.ts";
 import type { AppIdForm } from "./identity.ts";
+import type { BadLimit } from "./threshold.ts";
 
 /** Where a partition starts that the table knows no position of. */
 export type StartPosition =
@@ -37,6 +38,8 @@ export type StreamOptions = {
   flush: { latencyMs: number; rows: number; bytes: number };
   start: StartPosition;
   onBadRecord: "deadletter" | "stop";
+  /** More bad records among the last ones end the stream; null: never. */
+  maxBad: BadLimit | null;
   onUnknownField: "add" | "ignore" | "deadletter";
   onTopicReset: "fail" | "restart" | "skip";
   /** Properties of a table that is yet to be made. */

@@ -4,12 +4,14 @@
  * hold.
  */
 
+import { LabError } from "../core/errors.ts";
 import type { Add, Metadata } from "../delta/actions.ts";
 import { serializeSchema } from "../delta/schema.ts";
-import { mergeSchemas } from "../delta/schema-merge.ts";
-import type { StructType } from "../delta/types.ts";
+import { mergeSchema } from "../delta/schema-merge.ts";
+import { widenOf } from "../delta/type-widening.ts";
+import type { StructField, StructType } from "../delta/types.ts";
 import type { EncodedFile } from "../engine/encoder.ts";
-import { KAFKA_FIELD, withoutKafka } from "../engine/kafka-column.ts";
+import { KAFKA_FIELD } from "../engine/kafka-column.ts";
 import { sumCounts } from "./chunk.ts";
 import type { Opened } from "./destination.ts";
 import { movedElsewhere, type PublishInput, type Rejected } from "./publish-input.ts";
@@ -95,10 +97,10 @@ export async function commitRouted(
   if (overtaken) return overtaken;
 
   async function commit(one: Routed): Promise<Rejected | null> {
-    const { table, snapshot } = one.opened;
+    const { table } = one.opened;
     const schema =
       input.chunks.findLast((chunk) => chunk.evolvedSchema)?.evolvedSchema ?? rows.snapshot.schema;
-    const metadata = grownMetadata(snapshot.metadata, snapshot.schema, schema);
+    const metadata = grownMetadata(one.opened, schema);
     const request = rowsRequest(input, one.opened, {
       adds: one.adds,
       rows: one.files.reduce((sum, file) => sum + file.rows, 0),
@@ -123,16 +125,23 @@ export async function commitRouted(
   return null;
 }
 
-/** Metadata of a routed table with the columns of `schema` that it lacks; undefined where it lacks none. */
-function grownMetadata(metadata: Metadata, own: StructType, schema: StructType): Metadata | undefined {
-  const columns = withoutKafka(own);
-  const merged = mergeSchemas(columns, withoutKafka(schema));
-  if (merged === columns) return undefined;
-  const kafka = schema.fields.filter((field) => field.name === KAFKA_FIELD.name);
-  return {
-    ...metadata,
-    schemaString: serializeSchema({ type: "struct", fields: [...merged.fields, ...kafka] }),
-  };
+/** Metadata of a routed table that holds what `schema` does, too; undefined where it does. SCHEMA_MISMATCH where it cannot. */
+function grownMetadata({ table, snapshot }: Opened, schema: StructType): Metadata | undefined {
+  const { protocol, metadata } = snapshot;
+  const widen = widenOf(protocol, metadata, snapshot.schema);
+  const { schema: merged, clashes } = mergeSchema(snapshot.schema, schema, { widen });
+  const [clash] = clashes;
+  if (clash)
+    throw new LabError(
+      "SCHEMA_MISMATCH",
+      `column ${clash.path} is ${clash.table} in ${table.store.root}, and ${clash.incoming} in the rows that are routed there`,
+      { hint: "give it the type that it has in the stream's table, or move this table away" },
+    );
+  if (merged === snapshot.schema) return undefined;
+  const isKafka = ({ name }: StructField) => name === KAFKA_FIELD.name;
+  const columns = merged.fields.filter((field) => !isKafka(field));
+  const fields = [...columns, ...merged.fields.filter(isKafka)];
+  return { ...metadata, schemaString: serializeSchema({ type: "struct", fields }) };
 }
 
 /** How far each partition is settled with this; how many of its rows came here is told by the rows alone. */

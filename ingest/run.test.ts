@@ -18,7 +18,7 @@ function twoStreams(fixture: Fixture, more: Partial<StreamOptions>): StreamOptio
     const tableUri = topic === "u" ? `${fixture.tableUri}-other` : fixture.tableUri;
     return {
       ...{ topic, tableUri, app: "lab", group: groupOf("lab", tableUri), format: "json", partitionBy: [] },
-      ...{ keepRaw: false, maxTables: 100 },
+      ...{ keepRaw: false, maxTables: 100, maxBad: null },
       ...{ metadata: true, flush: later, start: { kind: "earliest" }, onBadRecord: "deadletter" },
       ...{ onUnknownField: "add", onTopicReset: "fail", tableProperties: {}, once: false },
       ...(topic === "u" ? more : {}),
@@ -51,6 +51,48 @@ test("a stream that cannot even begin is reported as failed, and the others run"
   fixture.kafka.append("t", 0, [json({ id: 1 })]);
   await until("the other reads", () => stateOf(worker, "t")?.buffer.rows === 1);
   await assert.rejects(worker.end(), (error) => isLabError(error, "TOPIC_MISSING"));
+});
+
+test("several topics fill one table, each record once, over restarts", async (t) => {
+  const fixture = await streamFixture(t);
+  const shared = { tableUri: fixture.tableUri, group: groupOf("lab", fixture.tableUri) };
+  const flush = { ...later, latencyMs: 20 };
+  const streams = twoStreams(fixture, {}).map((stream) => ({ ...stream, ...shared, flush }));
+  const row = (id: number) => json({ id });
+  fixture.kafka.append("t", 0, [row(1), { key: null, value: "{bad" }]);
+  fixture.kafka.append("u", 0, [row(2), row(3)]);
+  const worker = fixture.start({}, { streams });
+  await fixture.hasRows(3);
+  await worker.end();
+  fixture.kafka.append("u", 0, [row(4)]);
+  fixture.kafka.append("t", 0, [row(5)]);
+  await fixture.start({}, { streams: streams.map((stream) => ({ ...stream, once: true })) }).ended;
+  assert.deepEqual(await fixture.rows('SELECT id, _kafka.topic AS "of" FROM t ORDER BY id'), [
+    { id: 1n, of: "t" },
+    { id: 2n, of: "u" },
+    { id: 3n, of: "u" },
+    { id: 4n, of: "u" },
+    { id: 5n, of: "t" },
+  ]);
+  assert.deepEqual(await fixture.rows('SELECT topic, "offset" AS o FROM letters', "letters"), [
+    { topic: "t", o: 1n },
+  ]);
+});
+
+test("too many bad ones among the last records end the stream before they are letters, and it goes on where it was", async (t) => {
+  const fixture = await streamFixture(t);
+  fixture.kafka.createTopic("t", 1);
+  const bad = { key: null, value: "{bad" };
+  fixture.kafka.append("t", 0, [json({ id: 1 }), json({ id: 2 }), bad]);
+  const maxBad = { most: 2, window: 4 };
+  await fixture.start({ once: true, maxBad }).ended;
+  fixture.kafka.append("t", 0, [bad, bad, bad, json({ id: 3 })]);
+  const worker = fixture.start({ maxBad });
+  await assert.rejects(worker.ended, (error) => isLabError(error, "TOO_MANY_BAD"));
+  assert.equal((await fixture.rows("SELECT * FROM letters", "letters")).length, 1);
+  await fixture.start({ once: true }).ended;
+  assert.equal((await fixture.rows("SELECT * FROM letters", "letters")).length, 4);
+  assert.equal((await fixture.rows("SELECT * FROM t")).length, 3);
 });
 
 test("a bug in one stream ends the process, and the other stream loses nothing", async (t) => {

@@ -59,11 +59,11 @@ export function createThreshold({ most, window }: BadLimit): Threshold {
 }
 
 /** `100/1000`: more than 100 of the last 1000; `50%/1000`: more than half of them; `off`. */
-export const badLimit: Kind<BadLimit | null> = {
+export const badLimit: Kind<BadLimit | "off"> = {
   placeholder: "count|share%/n",
-  show: (limit) => (limit === null ? "off" : `${limit.most}/${limit.window}`),
+  show: (limit) => (limit === "off" ? limit : `${limit.most}/${limit.window}`),
   parse(text) {
-    if (text === "off") return null;
+    if (text === "off") return text;
     const [, amount, percent, of] = /^(\d+(?:\.\d+)?)(%?)\/(\d+)$/.exec(text.replaceAll(" ", "")) ?? [];
     if (amount === undefined) throw new Error("is neither off nor of the form 100/1000 or 50%/1000");
     const window = Number(of);

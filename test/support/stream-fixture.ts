@@ -99,6 +99,7 @@ export async function streamFixture(
         metadata: true,
         keepRaw: false,
         maxTables: 100,
+        maxBad: null,
         flush: { latencyMs: 50, rows: 1_000_000, bytes: 256 << 20 },
         start: { kind: "earliest" },
         onBadRecord: "deadletter",
