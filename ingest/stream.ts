@@ -26,6 +26,7 @@ import { type Route, routeLimit, routesOf } from "./routed-tables.ts";
 import type { RowReader } from "./row-reader.ts";
 import { initialState, type Limits } from "./state.ts";
 import { tellOfChunk, tellOfCommit } from "./tell-commit.ts";
+import { createThreshold, tooManyBad } from "./threshold.ts";
 import { createWatchdog } from "./watchdog.ts";
 
 export type StreamDeps = {
@@ -73,6 +74,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
   const patience = createPatience({ ...deps, topic: options.topic });
   const watchdog = createWatchdog({ source, metrics, log, giveUp: ended.reject });
 
+  const threshold = options.maxBad && createThreshold(options.maxBad);
   const decoding = {
     decoder: deps.decoder,
     mayBeGzip: ["json", "ndjson", "csv"].includes(options.format),
@@ -311,6 +313,8 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
     pendingSchema = content.evolvedSchema ?? pendingSchema;
     pendingInput = content.evolvedInput ?? pendingInput;
     if (options.onBadRecord === "stop") refuseLetters(content.letters);
+    if (options.maxBad && threshold?.observe(messages - content.letters.length, content.letters.length))
+      throw tooManyBad(options.maxBad, content.letters);
     tellOfChunk({ metrics, content, messages, seconds: (now() - startedMs) / 1000 });
     dispatch({ type: "encoded", chunk: id });
   }
@@ -378,6 +382,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
     const inCommit = new Set(state.commit?.chunks ?? []);
     const dropped = [...chunks].filter(([id]) => !inCommit.has(id)).map(([, content]) => content);
     chunks.clear();
+    threshold?.reset();
     pendingSchema = pendingInput = null;
     inBackground(removeFiles(dropped), life.signal);
   }
