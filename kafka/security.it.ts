@@ -2,10 +2,15 @@
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
+import { inspect } from "node:util";
 import kafkajs, { type AclEntry } from "kafkajs";
 import { type ErrorCode, isLabError, type LabError } from "../core/errors.ts";
+import { createLog } from "../core/log.ts";
+import { startLab } from "../test/support/lab.ts";
 import { type ListenerName, type SecureBroker, startSecureBroker } from "../test/support/secure-broker.ts";
 import { startTokenEndpoint, unsecuredToken } from "../test/support/token-endpoint.ts";
 import { connectKafka } from "./client.ts";
@@ -291,5 +296,65 @@ test("tokens come from an endpoint, are renewed, and an endpoint that is away is
     kafkaAt("OAUTH", { sasl: { mechanism: "OAUTHBEARER", token: clientCredentials(denied) } }).admin(),
     (error) => isLabError(error, "KAFKA_DENIED") && /invalid_client/.test(error.message),
   );
-  await delay(0);
+});
+
+test("no secret is logged or shown, at the most talkative, whether it lets us in or not", async (t) => {
+  const secrets = [...Object.values(broker.passwords), "a-wrong-secret-77", "PRIVATE KEY"];
+  const shown: string[] = [];
+  const log = createLog("it", { level: "trace", to: { write: (line) => void shown.push(line) } });
+  // The client's own switches for debugging, which print whole messages.
+  for (const [name, value] of [
+    ["KAFKAJS_LOG_LEVEL", "debug"],
+    ["KAFKAJS_DEBUG_PROTOCOL_BUFFERS", "1"],
+  ] as const) {
+    process.env[name] = value;
+    t.after(() => delete process.env[name]);
+  }
+  const token = unsecuredToken("mallory", 300);
+  const attempts: [ListenerName, Access][] = [
+    ["SASL", { sasl: password("mallory", "PLAIN") }],
+    ["SASL", { sasl: password("mallory", "SCRAM-SHA-512") }],
+    ["SASL", { sasl: { mechanism: "PLAIN", username: "alice", password: "a-wrong-secret-77" } }],
+    ["SASL", { sasl: { mechanism: "SCRAM-SHA-256", username: "alice", password: "a-wrong-secret-77" } }],
+    ["OAUTH", { sasl: { mechanism: "OAUTHBEARER", token: async () => token } }],
+    ["MTLS", { tls: trusting({ client: broker.stranger }) }],
+  ];
+  await Promise.all(
+    attempts.map(async ([listener, access]) => {
+      try {
+        const admin = await kafkaAt(listener, access, { log }).admin();
+        await admin.partitions("none").catch((error: unknown) => shown.push(inspect(error, { depth: 9 })));
+        await admin.close();
+      } catch (error) {
+        shown.push(inspect(error, { depth: 9 }));
+      }
+    }),
+  );
+  assert.ok(shown.filter((line) => line.includes('"level":20')).length > 20, "the client was talkative");
+
+  const folder = await mkdtemp(join(tmpdir(), "lab-secrets-"));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  await writeFile(join(folder, "pw"), `${broker.passwords.mallory}\n`);
+  const [address = ""] = broker.address("SASL");
+  const yaml = `kafka: { brokers: "${address}", sasl: { mechanism: PLAIN, username: mallory, password: "file:pw" } }\n`;
+  await writeFile(join(folder, "lab.yaml"), yaml);
+  const env = { WRONG: "a-wrong-secret-77", KAFKAJS_LOG_LEVEL: "debug", KAFKAJS_DEBUG_PROTOCOL_BUFFERS: "1" };
+  const runs: [args: string[], status: number, text: RegExp][] = [
+    [["ingest", "--topic", "t-none", "--once"], 2, /User:mallory lacks DESCRIBE on topic t-none/],
+    [["produce", "--topic", "t-none", "--kafka-password", "env:WRONG"], 2, /refuses User:mallory/],
+    [["doctor", "--kafka-password", "env:WRONG", "--json"], 3, /refuses User:mallory/],
+    [["produce", "--topic", "t-none", "--kafka-password", "a-wrong-secret-77"], 2, /does not take a secret/],
+  ];
+  await Promise.all(
+    runs.map(async ([args, status, text]) => {
+      const run = startLab([...args, "--verbose"], { cwd: folder, env });
+      t.after(() => run.child.kill("SIGKILL"));
+      assert.equal((await run.ended).status, status, run.stderr());
+      assert.match(run.stdout() + run.stderr(), text);
+      shown.push(run.stdout(), run.stderr());
+    }),
+  );
+  for (const secret of [...secrets, token])
+    for (const form of [secret, Buffer.from(secret).toString("base64"), Buffer.from(secret).join(",")])
+      assert.ok(!shown.some((text) => text.includes(form)), `${secret.slice(0, 8)}... was shown`);
 });
