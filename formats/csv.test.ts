@@ -96,9 +96,9 @@ test("too many or too few fields, several records and doubled columns are bad", 
 test("a header of very many columns is no reason to wait", () => {
   const names = Array.from({ length: 200_000 }, (_, i) => `c${i}`);
   const text = `${names.join(",")},c0\n${"1,".repeat(200_000)}1`;
-  const begun = performance.now();
+  const begun = process.cpuUsage();
   assert.equal(decode(text, { header: true, columns: null }), "decode DUPLICATE_COLUMN");
-  assert.ok(performance.now() - begun < 10_000);
+  assert.ok(process.cpuUsage(begun).user < 5e6);
 });
 
 test("quotes that do not match are bad, and so is what stands beside them", () => {

@@ -181,7 +181,7 @@ test("names that cannot be columns are left out; of two that differ by case the 
   );
 });
 
-test("a schema that doubles at each level ends, in time", () => {
+test("a schema that doubles at each level ends, and promises nothing", () => {
   const definitions = Object.fromEntries(
     Array.from({ length: 40 }, (_, i) => [
       `d${i}`,
@@ -195,7 +195,5 @@ test("a schema that doubles at each level ends, in time", () => {
     ...{ definitions: { ...definitions, d40: { type: "string" } } },
     $ref: "#/definitions/d0",
   };
-  const begun = performance.now();
-  columns(schema);
-  assert.ok(performance.now() - begun < 20_000);
+  assert.equal(columns(schema), "null");
 });

@@ -23,7 +23,7 @@ const NULL: Shape = { kind: "null" };
 const ODD: Shape = { kind: "odd" };
 const TEXTS: readonly Scalar[] = ["string", "timestamp", "date", "binary"];
 const NUMBERS: readonly Scalar[] = ["double", "long"];
-/** Schemas that are used in many places are walked in each. */
+/** Schemas that are used in many places are walked in each; who has more of them gets no columns promised. */
 const MOST_SCHEMAS = 10_000;
 const FORBIDDEN_IN_NAMES = /[ ,;{}()\n\t=\0]|\p{Surrogate}/u;
 
@@ -51,7 +51,8 @@ export function columnsOfSchema(schema: unknown, document: object, resolve: Reso
     return shapes.reduce(both);
   }
 
-  const type = typeOf(shapeOf(schema, document, []));
+  const shape = shapeOf(schema, document, []);
+  const type = walked > MOST_SCHEMAS ? undefined : typeOf(shape);
   return typeof type === "object" && type.type === "struct" ? type : null;
 }
 
