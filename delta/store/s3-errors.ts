@@ -10,6 +10,8 @@ export type S3Place = {
   endpoint: string | undefined;
   /** The request asked the server to create only what is not there. */
   isConditional?: boolean;
+  /** There were credentials before: none now is an outage of whoever gives them. */
+  hadCredentials?: boolean;
 };
 
 type Kind = { code: ErrorCode; says: string; hint: string };
@@ -65,6 +67,12 @@ const NO_ANSWER: Kind = {
   code: "STORE_UNREACHABLE",
   says: "no server answers",
   hint: "check AWS_ENDPOINT_URL and that the server runs (`lab up --only s3` starts one)",
+};
+
+const NOT_RENEWED: Kind = {
+  code: "STORE_UNREACHABLE",
+  says: "the credentials have run out and could not be renewed",
+  hint: "check the role, token file or service they come from; it is tried again",
 };
 
 const BY_NAME: Record<string, Kind> = {
@@ -152,6 +160,7 @@ function failureIn(error: unknown): Failure {
 function kindOf({ name = "", code, $metadata }: Failure, place: S3Place): Kind | undefined {
   const status = $metadata?.httpStatusCode;
   const named = Object.hasOwn(BY_NAME, name) ? BY_NAME[name] : undefined;
+  if (named === NO_CREDENTIALS && place.hadCredentials) return NOT_RENEWED;
   if (named) return named;
   if (status === 501) return place.isConditional ? NOT_ATOMIC : REFUSED;
   if (status !== undefined) return BY_STATUS[status] ?? (status >= 400 && status < 500 ? REFUSED : OUTAGE);

@@ -51,7 +51,7 @@ export async function s3Store(
     maxAttempts: 1,
   });
 
-  const placeOf = (key: string): S3Place => ({ bucket, key, endpoint });
+  const placeOf = (key: string): S3Place => ({ bucket, key, endpoint, hadCredentials: true });
   const at = (path: string) => ({ Bucket: bucket, Key: prefix + checkPath(path) });
 
   async function call<T>(key: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
