@@ -11,7 +11,7 @@ import { KAFKA, kafkaAccess } from "./kafka-settings.ts";
 import { REGISTRY, registryAccess } from "./registry-settings.ts";
 import { OPS, servePart } from "./serve-part.ts";
 import { type ConfiguredStream, STREAM_SETTINGS, streamOptions } from "./stream-options.ts";
-import { keepTables } from "./upkeep.ts";
+import { createKeeper } from "./upkeep.ts";
 import { upkeepOf, upkeepSetting } from "./upkeep-plan.ts";
 
 const MIB = 1024 * 1024;
@@ -94,6 +94,10 @@ export const ingest = defineCommand({
     const closing: (() => Promise<unknown>)[] = [stagingDir, cacheDir].map(
       (folder) => () => rm(folder, { recursive: true, force: true }),
     );
+    const upkeep = new AbortController();
+    const keeper = createKeeper({ app: values.app, data: values.data, env, log }, upkeep.signal);
+    closing.push(() => keeper.ended());
+    closing.push(async () => upkeep.abort());
     try {
       const encoder = await createEncoder({
         stagingDir,
@@ -125,6 +129,9 @@ export const ingest = defineCommand({
             memoryLimitBytes: values.memory,
           }),
           metricsFor: createMetrics(registry),
+          onTable: ({ topic }, uri) => {
+            if (!values.once) keeper.keep(uri, upkeepOf(topic, values.upkeep, context.lab));
+          },
           log,
           now: Date.now,
           onStep: (step) => {
@@ -148,18 +155,6 @@ export const ingest = defineCommand({
         env,
       );
       closing.push(() => part.close());
-      const upkeep = new AbortController();
-      const tables = values.once
-        ? []
-        : streams.flatMap(({ topic, tableUri }) =>
-            [tableUri, `${tableUri}__dead_letters`].map((uri) => ({
-              uri,
-              intervals: upkeepOf(topic, values.upkeep, context.lab),
-            })),
-          );
-      const kept = keepTables({ tables, app: values.app, data: values.data, env, log }, upkeep.signal);
-      closing.push(() => kept);
-      closing.push(async () => upkeep.abort());
       await running.run(signal);
       for (const { table, totals, version } of running.reports()) {
         const letters = totals.letters > 0 ? `, ${totals.letters.toLocaleString("en")} dead letters` : "";

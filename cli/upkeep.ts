@@ -21,7 +21,6 @@ const ARGS: Readonly<Record<Chore, readonly string[]>> = {
 };
 
 export type UpkeepOptions = {
-  tables: readonly { uri: string; intervals: Intervals }[];
   app: string;
   /** What the commands say goes to `logs/upkeep.log` in it. */
   data: string;
@@ -29,11 +28,26 @@ export type UpkeepOptions = {
   log: Log;
 };
 
+export type Keeper = {
+  /** Cares for a table from now on; once, however often it is said. */
+  keep(uri: string, intervals: Intervals): void;
+  /** Resolves once `signal` has aborted and the command that ran is ended. */
+  ended(): Promise<void>;
+};
+
 /** Runs until `signal` aborts; then the command that runs is ended, too. Failures are logged: a table that is not cared for still ingests. */
-export async function keepTables(options: UpkeepOptions, signal: AbortSignal): Promise<void> {
+export function createKeeper(options: UpkeepOptions, signal: AbortSignal): Keeper {
   const inTurn = turns();
-  const cared = options.tables.filter(({ intervals }) => Object.keys(intervals).length > 0);
-  await Promise.all(cared.map((table) => keepTable(options, table, inTurn, signal)));
+  const cared = new Map<string, Promise<void>>();
+  return {
+    keep(uri, intervals) {
+      if (cared.has(uri) || Object.keys(intervals).length === 0) return;
+      cared.set(uri, keepTable(options, { uri, intervals }, inTurn, signal));
+    },
+    async ended() {
+      await Promise.all(cared.values());
+    },
+  };
 }
 
 type InTurn = (work: () => Promise<void>) => Promise<void>;
@@ -50,7 +64,7 @@ function turns(): InTurn {
 
 async function keepTable(
   options: UpkeepOptions,
-  { uri, intervals }: UpkeepOptions["tables"][number],
+  { uri, intervals }: { uri: string; intervals: Intervals },
   inTurn: InTurn,
   signal: AbortSignal,
 ): Promise<void> {

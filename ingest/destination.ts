@@ -31,6 +31,8 @@ export function createDestination(
   options: Pick<StreamOptions, "tableUri" | "partitionBy" | "tableProperties">,
   stores: DestinationStores,
   events: {
+    /** Told of the URI of each routed table that is opened. */
+    onRouted: (uri: string) => void;
     onStep: (step: "in-checkpoint") => void;
     /** The store is away in the middle of a commit, which is tried again. */
     onOutage: (error: unknown, pauseMs: number) => void;
@@ -41,7 +43,11 @@ export function createDestination(
     outages: { onFailure: (error, _attempt, pauseMs) => events.onOutage(error, pauseMs) },
   };
   const { columns: partitionColumns, derived } = parsePartitioning(options.partitionBy);
-  const routed = createRoutedTables(options.tableUri, stores.open, tableOptions);
+  const openRouted = (uri: string) => {
+    events.onRouted(uri);
+    return stores.open(uri);
+  };
+  const routed = createRoutedTables(options.tableUri, openRouted, tableOptions);
   const tables: { rows: Table | null; letters: Table | null } = { rows: null, letters: null };
 
   async function look(kind: "rows" | "letters", signal: AbortSignal): Promise<Opened | null> {

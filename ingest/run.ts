@@ -24,6 +24,8 @@ export type IngestDeps = {
   /** What reads the stream's format; null where the encoder reads messages as they are. */
   decoderFor: (stream: StreamOptions) => Promise<Decoder | null>;
   metricsFor: (labels: { topic: string; table: string }) => StreamMetrics;
+  /** Told of each table that a stream writes, when it is about to, by its URI; perhaps more than once. */
+  onTable: (stream: StreamOptions, uri: string) => void;
   log: Log;
   now: () => number;
   onStep: (step: CommitStep) => void;
@@ -70,13 +72,17 @@ export function createIngest(options: IngestOptions, deps: IngestDeps): Ingest {
         hint: `make it by producing: lab produce --topic ${stream.topic} --source orders`,
       });
     }
+    const lettersUri = `${stream.tableUri}__dead_letters`;
     const stores = {
       rows: await deps.openStore(stream.tableUri),
-      letters: await deps.openStore(`${stream.tableUri}__dead_letters`),
+      letters: await deps.openStore(lettersUri),
       open: deps.openStore,
     };
     let running: Stream | null = null;
+    const onTable = (uri: string) => deps.onTable(stream, uri);
+    for (const uri of [stream.tableUri, lettersUri]) onTable(uri);
     const destination = createDestination(stream, stores, {
+      onRouted: onTable,
       onStep: deps.onStep,
       onOutage: (error, pauseMs) => running?.storeOutage(error, pauseMs),
     });

@@ -118,6 +118,7 @@ export async function streamFixture(
             kafka,
             openStore: async (uri) => fixture.wrap(await openStore(uri, { signal })),
             encoder,
+            onTable: () => {},
             decoderFor: async () => more.decoder ?? null,
             rowReader: createRowReader({ memoryLimitBytes: 256 << 20 }),
             metricsFor,
