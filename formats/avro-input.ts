@@ -98,7 +98,7 @@ export function createAvroInput(): AvroInput {
 
   return {
     reset(value, from) {
-      bytes = Buffer.from(value.buffer, value.byteOffset, value.length);
+      bytes = Buffer.isBuffer(value) ? value : Buffer.from(value.buffer, value.byteOffset, value.length);
       at = from;
       level = 0;
       empty = 0;

@@ -83,7 +83,7 @@ function decimalPlan(logical: Readonly<Record<string, unknown>>, type: AvroType)
     const length = size ?? input.length();
     if (length === 0) throw malformed("a decimal has no bytes");
     const start = input.skip(length);
-    const unscaled = twosComplement(input.bytes().subarray(start, start + length), mostBytes);
+    const unscaled = twosComplement(input.bytes(), start, length, mostBytes);
     if (unscaled === null) throw outOfRange(`the value does not fit decimal(${precision},${scale})`);
     return withPoint(unscaled, scale);
   };
@@ -93,14 +93,14 @@ function decimalPlan(logical: Readonly<Record<string, unknown>>, type: AvroType)
 }
 
 /** Digits of a big-endian number; null where it has more bytes than `mostBytes`, those not counted that only repeat the sign. */
-function twosComplement(bytes: Buffer, mostBytes: number): string | null {
-  if (bytes.length <= 6) return String(bytes.readIntBE(0, bytes.length));
-  const padding = bytes[0]! >= 0x80 ? 0xff : 0;
-  let from = 0;
-  while (from < bytes.length - 1 && bytes[from] === padding && (bytes[from + 1]! ^ padding) < 0x80) from++;
-  const length = bytes.length - from;
-  if (length > mostBytes) return null;
-  return BigInt.asIntN(length * 8, BigInt(`0x${bytes.toString("hex", from)}`)).toString();
+function twosComplement(bytes: Buffer, start: number, length: number, mostBytes: number): string | null {
+  if (length <= 6) return String(bytes.readIntBE(start, length));
+  const end = start + length;
+  const padding = bytes[start]! >= 0x80 ? 0xff : 0;
+  let from = start;
+  while (from < end - 1 && bytes[from] === padding && (bytes[from + 1]! ^ padding) < 0x80) from++;
+  if (end - from > mostBytes) return null;
+  return BigInt.asIntN((end - from) * 8, BigInt(`0x${bytes.toString("hex", from, end)}`)).toString();
 }
 
 function withPoint(unscaled: string, scale: number): string {

@@ -22,6 +22,8 @@ export type JsonOutput = {
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+/** Up to here a loop is faster than a call. */
+const SHORT = 32;
 const KEPT_BYTES = 1024 * 1024;
 /** Of one message: a few bytes may stand for long names of fields, again and again. */
 const MOST_BYTES = 128 * 1024 * 1024;
@@ -62,37 +64,45 @@ export function createJsonOutput(): JsonOutput {
       buffer[at++] = byte;
     },
     raw(bytes) {
-      makeRoom(bytes.length);
-      buffer.set(bytes, at);
-      at += bytes.length;
+      const { length } = bytes;
+      makeRoom(length);
+      if (length > SHORT) buffer.set(bytes, at);
+      else {
+        const [target, start] = [buffer, at];
+        for (let i = 0; i < length; i++) target[start + i] = bytes[i]!;
+      }
+      at += length;
     },
     ascii(text) {
-      makeRoom(text.length);
-      if (text.length > 32) {
-        at += buffer.write(text, at, "latin1");
-        return;
+      const { length } = text;
+      makeRoom(length);
+      if (length > SHORT) buffer.write(text, at, "latin1");
+      else {
+        const [target, start] = [buffer, at];
+        for (let i = 0; i < length; i++) target[start + i] = text.charCodeAt(i);
       }
-      for (let i = 0; i < text.length; i++) buffer[at++] = text.charCodeAt(i);
+      at += length;
     },
     utf8(bytes, from, to) {
       makeRoom(to - from + 2);
-      const start = at;
-      let isAscii = true;
-      buffer[at++] = QUOTE;
+      const target = buffer;
+      const shift = at + 1 - from;
+      let union = 0;
       for (let i = from; i < to; i++) {
         const byte = bytes[i]!;
         if (byte < 0x20 || byte === QUOTE || byte === BACKSLASH) {
-          at = start;
           const text = bytes.subarray(from, to);
           requireUtf8(text);
           string(text.toString("utf8"));
           return;
         }
-        if (byte >= 0x80) isAscii = false;
-        buffer[at++] = byte;
+        union |= byte;
+        target[shift + i] = byte;
       }
-      if (!isAscii) requireUtf8(bytes.subarray(from, to));
-      buffer[at++] = QUOTE;
+      if (union >= 0x80) requireUtf8(bytes.subarray(from, to));
+      target[at] = QUOTE;
+      at = shift + to;
+      target[at++] = QUOTE;
     },
     quoteSince(position) {
       const text = buffer.toString("utf8", position, at);
