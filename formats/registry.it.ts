@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { test } from "node:test";
 import { isLosslessNumber, parse } from "lossless-json";
 import { isLabError } from "../core/errors.ts";
+import { ORDER, SHOP_PROTO } from "../test/support/protobuf-fixture.ts";
 import { refereeCommand, runReferee } from "../test/support/python.ts";
 import { sharedRegistry } from "../test/support/registry.ts";
 import { writerOf } from "./avro.fixture.ts";
@@ -10,6 +11,8 @@ import { createAvroDecoder } from "./avro.ts";
 import { fingerprint } from "./avro-fingerprint.ts";
 import { canonicalForm, parseAvroSchema } from "./avro-schema.ts";
 import type { Decoded } from "./decoder.ts";
+import { createRegistryJsonSchemaDecoder } from "./json-schema.ts";
+import { createRegistryProtobufDecoder } from "./protobuf.ts";
 import { createRegistry } from "./registry.ts";
 
 const { signal } = new AbortController();
@@ -111,6 +114,42 @@ test("references arrive from a real registry, for Avro, Protobuf and JSON Schema
     );
     assert.match(schema.references[0]!.text, type === "JSON" ? /integer/ : /cents/);
   }
+});
+
+test("Protobuf and JSON decode by the schemas of a real registry, with what they refer to", async () => {
+  const server = await sharedRegistry();
+  const registry = createRegistry({ url: server.url });
+  const register = async (type: string, name: string, part: string, whole: string) => {
+    const subject = subjectOf(type);
+    await server.register(subject, part, { type });
+    return server.register(subjectOf(type), whole, { type, references: [{ name, subject, version: 1 }] });
+  };
+  const money = 'syntax = "proto3"; package acme; message Money { int64 cents = 1; }';
+  const order = `syntax = "proto3"; package acme; import "money.proto"; import "google/protobuf/timestamp.proto";
+    message Unused { bool x = 1; } message Order { message Line { Money price = 1; } google.protobuf.Timestamp at = 1; }`;
+  const line = framed(
+    await register("PROTOBUF", "money.proto", money, order),
+    Buffer.from([4, 2, 0, 10, 3, 8, 250, 1]),
+  );
+  const shop = await server.register(subjectOf("shop"), SHOP_PROTO, { type: "PROTOBUF" });
+  const shopOrder = framed(shop, Buffer.concat([Buffer.from([2, 4]), ORDER]));
+  const protobuf = createRegistryProtobufDecoder(registry);
+  await protobuf.prepare([line, shopOrder], signal);
+  assert.equal(textOf(protobuf.decode(line)), '{"price":{"cents":250}}');
+  assert.match(
+    textOf(protobuf.decode(shopOrder)),
+    /^\{"id":-9223372036854775808,"big":18446744073709551615,/,
+  );
+
+  const whole = `{"$schema":"${DRAFT_7}","type":"object","properties":{"total":{"$ref":"money.json"}}}`;
+  const id = await register("JSON", "money.json", `{"$schema":"${DRAFT_7}","type":"integer"}`, whole);
+  const json = createRegistryJsonSchemaDecoder(registry);
+  const values = ['{"total":1.0}', '{"total":"1"}'].map((text) => framed(id, Buffer.from(text)));
+  await json.prepare(values, signal);
+  assert.deepEqual(
+    values.map((value) => textOf(json.decode(value))),
+    ['{"total":1.0}', "SCHEMA_VIOLATED"],
+  );
 });
 
 test("a real registry's no is told from a wrong address", async () => {
