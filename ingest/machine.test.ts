@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { type Effect, type Event, step } from "./machine.ts";
+import { type Effect, type Event, step, TRANSITIONS } from "./machine.ts";
 import { initialState, type Limits, type State } from "./state.ts";
 
 const limits: Limits = {
@@ -80,6 +81,13 @@ test("a flush by time comes in silence too", () => {
   assert.deepEqual(types(due.effects), ["encode"]);
 });
 
+test("a clock that is set back postpones no flush by more than the latency", () => {
+  const tick = (nowMs: number): Event => ({ type: "tick", nowMs });
+  const { state } = run([assigned, positions(0n), fetched(0n, 3n, { nowMs: 5_000_000 }), tick(2_000)]);
+  assert.deepEqual(step(state, tick(2_999)).effects, []);
+  assert.deepEqual(types(step(state, tick(3_000)).effects), ["encode"]);
+});
+
 test("a slow encoder postpones no commit: a flush under way takes nothing in that came later", () => {
   const tick = (nowMs: number): Event => ({ type: "tick", nowMs });
   const { state } = run([
@@ -152,6 +160,12 @@ test("a new assignment without a revoke (an expelled member) drops what is buffe
   ]);
   assert.deepEqual(types(effects), ["drop", "readPositions"]);
   assert.deepEqual(state.chunks, []);
+});
+
+test("a new assignment cancels the reading of positions for the older one", () => {
+  const again = run([assigned, { type: "assigned", generation: 2, partitions: [1] }]);
+  assert.deepEqual(types(again.effects), ["drop", "readPositions"]);
+  assert.deepEqual(step(again.state, positions(5n)).effects, []);
 });
 
 test("positions are not read before a commit of the older assignment has ended", () => {
@@ -230,4 +244,79 @@ test("once: partitions lost before the end was committed are read again, not giv
   assert.equal(draining.state.phase, "draining");
   const again = step(draining.state, { type: "assigned", generation: 2, partitions: [0] });
   assert.deepEqual(types(again.effects), ["drop", "readPositions"]);
+});
+
+const PHASES: Record<State["phase"], readonly Event[]> = {
+  idle: [],
+  assigning: [assigned],
+  running: [assigned, positions(0n), fetched(0n, 100n), { type: "encoded", chunk: 1 }],
+  draining: [assigned, positions(0n), fetched(0n, 3n), { type: "stop" }],
+  stopped: [{ type: "stop" }],
+};
+const EVENTS: readonly Event[] = [
+  assigned,
+  { type: "revoked", generation: 1 },
+  positions(0n),
+  fetched(0n, 3n),
+  { type: "encoded", chunk: 1 },
+  { type: "committed", commit: 2 },
+  { type: "rejected", commit: 2 },
+  { type: "tick", nowMs: 0 },
+  { type: "stop" },
+];
+
+test("in any phase any event has an answer, and after the end nothing has an effect", () => {
+  for (const [phase, events] of Object.entries(PHASES)) {
+    const { state } = run(events);
+    assert.equal(state.phase, phase);
+    for (const event of EVENTS) {
+      const { effects } = step(state, event);
+      if (phase === "stopped") assert.deepEqual(effects, [], event.type);
+    }
+  }
+});
+
+test("SPEC.md shows the transition table as it is, cell by cell", () => {
+  const spec = readFileSync(new URL("./SPEC.md", import.meta.url), "utf8");
+  const lines = spec.slice(spec.indexOf("| phase \\ event")).split("\n");
+  const cells = (line: string) =>
+    line
+      .split("|")
+      .slice(1, -1)
+      .map((cell) => cell.trim());
+  const [, ...events] = cells(lines[0] as string);
+  const shown = new Map<string, string>();
+  for (const line of lines.slice(2, lines.indexOf(""))) {
+    const [phase, ...handlers] = cells(line);
+    for (const [n, handler] of handlers.entries()) shown.set(`${phase} ${events[n]}`, handler);
+  }
+  const real = new Map<string, string>();
+  for (const [phase, handlers] of Object.entries(TRANSITIONS))
+    for (const [event, handler] of Object.entries(handlers))
+      real.set(`${phase} ${event}`, handler.name === "stay" ? "-" : handler.name);
+  assert.deepEqual(shown, real);
+  assert.deepEqual(
+    EVENTS.map(({ type }) => type),
+    events,
+  );
+  for (const handler of new Set(real.values()))
+    if (handler !== "-")
+      assert.match(spec, new RegExp(`^- \\*\\*${handler}\\*\\*: `, "m"), `${handler} is explained`);
+});
+
+test("each test that SPEC.md names is there", () => {
+  const spec = readFileSync(new URL("./SPEC.md", import.meta.url), "utf8");
+  const root = new URL("..", import.meta.url);
+  const fileAt = (name: string) =>
+    readFileSync(new URL(name.includes("/") ? name : `ingest/${name}`, root), "utf8");
+  for (const [sentence] of spec.matchAll(/_Enforced by_[^\n]*/g)) {
+    let file = "machine.test.ts";
+    for (const [, name, quoted] of sentence.matchAll(/`([\w./-]+\.ts)`|"([^"]+)"/g)) {
+      if (name !== undefined) {
+        file = name;
+        assert.ok(fileAt(file).length > 0, `${file} is there`);
+      } else if (quoted !== undefined && !quoted.endsWith(": ..."))
+        assert.ok(fileAt(file).includes(quoted), `${file} has a test "${quoted}"`);
+    }
+  }
 });

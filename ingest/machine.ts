@@ -56,10 +56,12 @@ export type Step = { state: State; effects: Effect[] };
 type Of<T extends Event["type"]> = Extract<Event, { type: T }>;
 type Handlers = { [T in Event["type"]]: (state: State, event: Of<T>) => Step };
 
-const stay = (state: State): Step => ({ state, effects: [] });
+function stay(state: State): Step {
+  return { state, effects: [] };
+}
 
-/** Total: a new phase or event does not compile until each of its cells is filled. */
-const TRANSITIONS: Record<State["phase"], Handlers> = {
+/** Total: a new phase or event does not compile until each of its cells is filled. SPEC.md shows the same table, by the handlers' names. */
+export const TRANSITIONS: Record<State["phase"], Handlers> = {
   idle: {
     assigned: assign,
     revoked: stay,
@@ -91,18 +93,18 @@ const TRANSITIONS: Record<State["phase"], Handlers> = {
     committed: committed,
     rejected: rejected,
     tick: tick,
-    stop: (state) => drain({ ...state, isStopping: true }),
+    stop: drainToStop,
   },
   draining: {
-    assigned: (state, event) => (state.isStopping ? finish(state) : assign(state, event)),
-    revoked: (state, event) => (state.isStopping ? finish(state) : revoke(state, event)),
+    assigned: assignOrFinish,
+    revoked: revokeOrFinish,
     positions: stay,
     fetched: stay,
     encoded: chunkEncoded,
     committed: committed,
-    rejected: (state, event) => (state.isStopping ? finish(state) : rejected(state, event)),
+    rejected: rejectedOrFinish,
     tick: stay,
-    stop: (state) => stay({ ...state, isStopping: true }),
+    stop: noteStop,
   },
   stopped: {
     assigned: stay,
@@ -124,7 +126,9 @@ export function step(state: State, event: Event): Step {
 }
 
 function assign(state: State, event: Of<"assigned">): Step {
-  const effects: Effect[] = state.chunks.length > 0 || state.commit ? [{ type: "drop" }] : [];
+  // A reading of positions that is under way for the older assignment is work to be cancelled, too: it might end after the newer one.
+  const isBusy = state.chunks.length > 0 || state.commit !== null || state.phase === "assigning";
+  const effects: Effect[] = isBusy ? [{ type: "drop" }] : [];
   const next: State = {
     ...state,
     phase: "assigning",
@@ -218,8 +222,15 @@ function accept(state: State, event: Of<"fetched">): Step {
 
 function tick(state: State, event: Of<"tick">): Step {
   const oldest = uncommitted(state)[0];
+  if (oldest && oldest.openedMs > event.nowMs) return stay(countedFrom(state, event.nowMs));
   const isDue = oldest !== undefined && event.nowMs - oldest.openedMs >= state.limits.flushLatencyMs;
   return isDue ? andThen(stay(flush(state)), encodeNext, commitNext) : stay(state);
+}
+
+/** The clock was set back: what waits has waited since now, or it would wait for as long as the step was. */
+function countedFrom(state: State, nowMs: number): State {
+  const chunks = state.chunks.map((chunk) => ({ ...chunk, openedMs: Math.min(chunk.openedMs, nowMs) }));
+  return { ...state, chunks };
 }
 
 function chunkEncoded(state: State, event: Of<"encoded">): Step {
@@ -269,6 +280,27 @@ function drain(state: State): Step {
   const last = uncommitted(state).at(-1);
   const draining: State = { ...seal(state), phase: "draining", flushUpTo: last?.id ?? null };
   return andThen(stay(draining), encodeNext, commitNext, finishIfDrained);
+}
+
+function drainToStop(state: State): Step {
+  return drain({ ...state, isStopping: true });
+}
+
+function noteStop(state: State): Step {
+  return stay({ ...state, isStopping: true });
+}
+
+/** While stopping, what is lost is left to the next start. */
+function assignOrFinish(state: State, event: Of<"assigned">): Step {
+  return state.isStopping ? finish(state) : assign(state, event);
+}
+
+function revokeOrFinish(state: State, event: Of<"revoked">): Step {
+  return state.isStopping ? finish(state) : revoke(state, event);
+}
+
+function rejectedOrFinish(state: State, event: Of<"rejected">): Step {
+  return state.isStopping ? finish(state) : rejected(state, event);
 }
 
 function finish(state: State): Step {

@@ -23,6 +23,8 @@ import type { ChaosS3 } from "./services.ts";
 
 /** What an ingester of these scenarios may take: 128 MiB for the encoder, 32 MiB of messages, and the rest for Node and two engines. */
 export const MOST_MIB = 768;
+/** How long a machine may take for what must come, however busy it is. */
+export const PATIENCE_MS = 240_000;
 const LIMITS = ["--memory", "128MiB", "--chunk", "4MiB", "--budget", "32MiB", "--flush-latency", "200ms"];
 
 export type Worker = LabRun & {
@@ -121,7 +123,7 @@ export async function openBench({ scenario, seed, brokers: shared, s3 }: BenchOp
     async feed(
       options: { partitions?: number; perSecond?: number; message?: (id: number) => string } = {},
     ): Promise<Feed> {
-      const { partitions = 3, perSecond = 500, message = defaultMessage } = options;
+      const { partitions = 3, perSecond = 300, message = defaultMessage } = options;
       const args = [
         "produce",
         "--topic",
@@ -179,6 +181,7 @@ export async function openBench({ scenario, seed, brokers: shared, s3 }: BenchOp
       memory.watch(started.pid);
       return {
         ...started,
+        printed: (pattern, deadlineMs = PATIENCE_MS) => started.printed(pattern, deadlineMs),
         async kill() {
           started.child.kill("SIGKILL");
           await started.ended;
@@ -191,7 +194,7 @@ export async function openBench({ scenario, seed, brokers: shared, s3 }: BenchOp
           assert.equal(status, 0, `a worker ended with ${status}: ${started.stderr().slice(-3000)}`);
         },
         async failed(status, code) {
-          const ended = await Promise.race([started.ended, delay(60_000, null, { ref: false })]);
+          const ended = await Promise.race([started.ended, delay(PATIENCE_MS, null, { ref: false })]);
           assert.deepEqual(
             ended,
             { status, signal: null },
@@ -204,7 +207,7 @@ export async function openBench({ scenario, seed, brokers: shared, s3 }: BenchOp
     /** Reads what is left, with `--once`, which must end by itself and with 0. */
     async drain(options: { args?: readonly string[]; env?: NodeJS.ProcessEnv } = {}): Promise<Worker> {
       const worker = bench.worker({ ...options, args: ["--once", ...(options.args ?? [])] });
-      const ended = await Promise.race([worker.ended, delay(90_000, null, { ref: false })]);
+      const ended = await Promise.race([worker.ended, delay(PATIENCE_MS, null, { ref: false })]);
       assert.equal(ended?.status, 0, `--once: ${JSON.stringify(ended)} ${worker.stderr().slice(-3000)}`);
       return worker;
     },

@@ -15,7 +15,7 @@ const changed: Scenario = {
   async run(bench) {
     const message = (id: number) =>
       JSON.stringify({ id, text: `message ${id}`, n: id % 10 === 7 ? "seven" : String(id % 10) });
-    const feed = await bench.feed({ partitions: 2, perSecond: 400, message });
+    const feed = await bench.feed({ partitions: 2, perSecond: 250, message });
     const strict = "SELECT id, text, CAST(n AS BIGINT) AS n, _kafka FROM messages";
     const first = bench.worker({ args: ["--transform", strict], env: { LAB_FAILPOINT: "after-letters" } });
     const { signal } = await first.ended;

@@ -21,7 +21,7 @@ const errors: Scenario = {
   isBounded: true,
   async run(bench) {
     const proxy = await bench.onS3();
-    const feed = await bench.feed({ perSecond: 400 });
+    const feed = await bench.feed({ perSecond: 250 });
     const worker = bench.worker();
     await worker.printed(/"committed"/);
     const answers = [
@@ -56,7 +56,7 @@ const hangs: Scenario = {
   expects: "reading pauses, nothing is given up, and it goes on by itself",
   async run(bench) {
     const proxy = await bench.onS3();
-    const feed = await bench.feed({ perSecond: 400 });
+    const feed = await bench.feed({ perSecond: 250 });
     const worker = bench.worker();
     await worker.printed(/"committed"/);
     for (let n = 0; n < 2; n++) {
@@ -90,7 +90,7 @@ const cutReplies: Scenario = {
     const always = Number.POSITIVE_INFINITY;
     const replies = proxy.loseReply((request) => isWrite(request) && bench.random() < 0.33, always);
     const requests = proxy.loseRequest(() => bench.random() < 0.03, always);
-    const feed = await bench.feed({ perSecond: 400 });
+    const feed = await bench.feed({ perSecond: 250 });
     const worker = bench.worker();
     await delay(15_000);
     await feed.end();
@@ -115,7 +115,7 @@ const latePut: Scenario = {
   isBounded: true,
   async run(bench) {
     const proxy = await bench.onS3();
-    const feed = await bench.feed({ partitions: 4, perSecond: 400 });
+    const feed = await bench.feed({ partitions: 4, perSecond: 250 });
     for (let n = 0; n < 2; n++) {
       const worker = bench.worker();
       await worker.printed(/"committed"/);
