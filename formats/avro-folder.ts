@@ -42,8 +42,10 @@ export async function readSchemaFolder(folder: string): Promise<Map<bigint, Avro
 
   const plans = new Map<bigint, AvroPlan>();
   for (const [path, text] of texts) {
-    const find: ParseOptions["find"] = (name) => byType.get(name);
-    const { plan, print } = planOrExplain({ text, references: [] }, join(folder, path), find);
+    const { plan, print } = planOrExplain({ text, references: [] }, join(folder, path), {
+      find: (name) => byType.get(name),
+      exactNames: true,
+    });
     plans.set(print, plan);
   }
   return plans;
@@ -57,9 +59,9 @@ async function readText(path: string): Promise<string> {
   }
 }
 
-function planOrExplain(schema: AvroText, path: string, find?: ParseOptions["find"]) {
+function planOrExplain(schema: AvroText, path: string, options: ParseOptions = {}) {
   try {
-    const type = parseAvroSchema(schema, find ? { find } : {});
+    const type = parseAvroSchema(schema, options);
     return { plan: planAvro(type), print: fingerprint(canonicalForm(type)) };
   } catch (cause) {
     throw invalid(path, cause);

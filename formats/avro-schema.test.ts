@@ -120,6 +120,9 @@ test("what is wrong with a schema is said, whatever its text", () => {
     '{"type":"record","name":"R"}',
     '{"type":"record","name":"R","fields":[{"name":"a","type":"nobody.Knows"}]}',
     '{"type":"record","name":"R","fields":[{"name":"a-b","type":"int"}]}',
+    '{"type":"record","name":["R"],"fields":[]}',
+    '{"type":"record","name":"","fields":[]}',
+    '{"type":"record","name":"R","fields":[5]}',
     '{"type":"constructor"}',
     '{"type":"enum","name":"E","symbols":[]}',
     '["int","int"]',
@@ -146,6 +149,25 @@ test("what other libraries let pass reads too: wrong defaults, types in types", 
     ],
   };
   assert.equal(show(columnsOf(schema)), "(a integer, b string, c string, d string)");
+});
+
+test("names of types that other libraries let pass read too, but have no fingerprint", () => {
+  const schema = {
+    type: "record",
+    name: "Order",
+    namespace: "my-company.1st",
+    aliases: ["also wrong!"],
+    fields: [
+      { name: "next", type: ["null", "my-company.1st.Order"], order: "sideways" },
+      { name: "line", type: { type: "record", name: "order-line", fields: [{ name: "x", type: "int" }] } },
+      { name: "other", type: ["null", "order-line", "int"] },
+    ],
+  };
+  assert.equal(
+    show(columnsOf(schema)),
+    "(next string, line (x integer), other (order_line (x integer), int integer))",
+  );
+  assert.throws(() => parseAvroSchema(text(schema), { exactNames: true }), /invalid name/);
 });
 
 test("types come from the schemas that one refers to, a shared one once", () => {

@@ -10,6 +10,8 @@ export type AvroText = { text: string; references: readonly AvroText[] };
 export type ParseOptions = {
   /** The text that defines a type by its full name, where neither `text` nor its references do. */
   find?: (fullName: string) => string | undefined;
+  /** Names of types must be Avro's, since they are part of the fingerprint; otherwise - and the like in them count as _. */
+  exactNames?: boolean;
 };
 
 /** A type with a known `logicalType`, its further attributes kept; avsc drops them from plain types. */
@@ -39,7 +41,8 @@ const PRIMITIVES = new Set(["null", "boolean", "int", "long", "float", "double",
 const COMPLEX = new Set(["record", "error", "enum", "fixed", "array", "map"]);
 
 /** Throws an Error that says what is wrong where the text is no Avro schema. */
-export function parseAvroSchema(schema: AvroText, { find }: ParseOptions = {}): AvroType {
+export function parseAvroSchema(schema: AvroText, options: ParseOptions = {}): AvroType {
+  const { find, exactNames = false } = options;
   const registry: Record<string, AvroType> = Object.create(null);
   const logicalTypes = Object.assign(
     Object.create(null),
@@ -59,14 +62,22 @@ export function parseAvroSchema(schema: AvroText, { find }: ParseOptions = {}): 
 
   function typeHook(schema: avsc.Schema, options: Partial<avsc.ForSchemaOptions>): AvroType | undefined {
     if (typeof schema === "string") {
+      const legal = legalName(schema);
+      if (legal !== schema && !exactNames) return avsc.Type.forSchema(legal, options);
       const name = fullName(schema, options.namespace);
       const text = name in registry || PRIMITIVES.has(schema) ? undefined : find?.(name);
       return text === undefined ? undefined : define(text);
     }
     const node = schema as Record<string, unknown>;
-    // Defaults are for readers with another schema; some writers' libraries let wrong ones pass.
-    delete node.default;
-    for (const field of Array.isArray(node.fields) ? node.fields : []) delete field?.default;
+    // What is for readers with another schema, and some writers' libraries let pass when it is wrong.
+    for (const part of [node, ...(Array.isArray(node.fields) ? node.fields : [])]) {
+      delete part?.default;
+      delete part?.aliases;
+      delete part?.order;
+    }
+    if (!exactNames)
+      for (const key of ["name", "namespace"])
+        if (typeof node[key] === "string") node[key] = legalName(node[key]);
     // {"type": {...}} and {"type": "Name"} say no more than what they hold.
     const isWrapper =
       !Array.isArray(schema) &&
@@ -104,6 +115,11 @@ export function definedName(text: string): string | undefined {
 function fullName(name: string, namespace: string | undefined): string {
   if (name.includes(".")) return name.replace(/^\./, "");
   return namespace ? `${namespace}.${name}` : name;
+}
+
+/** Other libraries let a namespace be called `my-company`. */
+function legalName(name: string): string {
+  return name.replace(/[^A-Za-z0-9_.]/g, "_").replace(/(^|\.)(?=\d)/g, "$1_");
 }
 
 function isBuiltIn(name: string): boolean {
