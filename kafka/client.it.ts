@@ -13,7 +13,7 @@ import { sharedBroker, startBroker } from "../test/support/kafka.ts";
 import type { Bench } from "./bench.suite.ts";
 import { connectKafka } from "./client.ts";
 import { kafkaSuite } from "./kafka.suite.ts";
-import type { Kafka } from "./ports.ts";
+import type { FetchedBatch, Kafka } from "./ports.ts";
 import { openReader, until } from "./reader.suite.ts";
 
 const never = new AbortController().signal;
@@ -158,6 +158,104 @@ test("a batch that cannot be unpacked is fatal and says so, instead of being tri
   assert.deepEqual(reader.outages, []);
   assert.ok(isLabError(reader.fatals[0], "CODEC_UNSUPPORTED"));
   assert.match(reader.fatals[0].message, /zstd/i);
+});
+
+test("a bug inside the client ends it for good, and a new one goes on where the last stood", async (t) => {
+  const kafka = kafkaAt(await sharedBroker());
+  const topic = `bug-${randomUUID()}`;
+  const admin = await kafka.admin();
+  t.after(() => admin.close());
+  await admin.createTopic(topic, { partitions: 1, config: { "compression.type": "gzip" } });
+  const sink = await kafka.sink({ acks: "all", idempotent: true });
+  t.after(() => sink.close());
+  const reader = openReader(t, kafka, { topic, group: topic });
+  await sink.send(topic, [{ key: null, value: "0" }]);
+  await reader.untilPosition(0, 1n);
+  // kafkajs restarts after no TypeError: it stays dead, and nobody hears of it.
+  const { CompressionCodecs, CompressionTypes } = kafkajs;
+  const whole = CompressionCodecs[CompressionTypes.GZIP];
+  const restore = () => {
+    CompressionCodecs[CompressionTypes.GZIP] = whole;
+  };
+  t.after(restore);
+  CompressionCodecs[CompressionTypes.GZIP] = () => {
+    restore();
+    throw new TypeError("undefined is not a function");
+  };
+  await sink.send(topic, [{ key: null, value: "1" }]);
+  await reader.untilPosition(0, 2n);
+  assert.deepEqual(reader.values(0), ["0", "1"]);
+  assert.match(String(reader.outages[0]), /undefined is not a function/);
+  assert.ok(reader.assigned.length >= 2);
+  assert.deepEqual([reader.breaches, reader.fatals], [[], []]);
+});
+
+test("a member that was thrown out of its group while it was stuck joins again, and each record is handled once", async (t) => {
+  const kafka = kafkaAt(await sharedBroker());
+  const topic = `expelled-${randomUUID()}`;
+  const admin = await kafka.admin();
+  t.after(() => admin.close());
+  await admin.createTopic(topic, { partitions: 2 });
+  const sink = await kafka.sink({ acks: "all", idempotent: true });
+  t.after(() => sink.close());
+  const reader = openReader(t, kafka, { topic, group: topic, sessionTimeoutMs: 1_000, heartbeatMs: 200 });
+  await until("the assignment", () => reader.partitions().length === 2);
+  for (let n = 0; n < 3; n++) {
+    const before = reader.assigned.length;
+    await sink.send(
+      topic,
+      [0, 1].map((partition) => ({ partition, key: null, value: String(n) })),
+    );
+    // Nothing of this process runs, heartbeats neither, until long after the session is over.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_800);
+    await until(
+      "another assignment",
+      () => reader.assigned.length > before && reader.partitions().length === 2,
+    );
+    for (const partition of [0, 1]) await reader.untilPosition(partition, BigInt(n + 1));
+  }
+  for (const partition of [0, 1]) assert.deepEqual(reader.values(partition), ["0", "1", "2"]);
+  assert.deepEqual([reader.breaches, reader.fatals], [[], []]);
+});
+
+test("members that come and go under load stop nobody: everything is read, and no partition stands still", async (t) => {
+  const kafka = kafkaAt(await sharedBroker());
+  const topic = `churn-${randomUUID()}`;
+  const admin = await kafka.admin();
+  t.after(() => admin.close());
+  await admin.createTopic(topic, { partitions: 4 });
+  const sink = await kafka.sink({ acks: "all", idempotent: true });
+  t.after(() => sink.close());
+  const positions = new Map<number, bigint>();
+  const values = new Set<string>();
+  const options = {
+    topic,
+    group: topic,
+    from: (partition: number) => positions.get(partition) ?? 0n,
+    onBatch({ partition, nextOffset, records }: FetchedBatch) {
+      const known = positions.get(partition) ?? 0n;
+      if (nextOffset > known) positions.set(partition, nextOffset);
+      for (const { value } of records) values.add(String(value));
+    },
+  };
+  const readers = [openReader(t, kafka, options)];
+  let sent = 0;
+  for (let round = 0; round < 12; round++) {
+    const records = Array.from({ length: 200 }, (_, n) => ({
+      ...{ key: null, partition: n % 4, value: String(sent + n) },
+    }));
+    await sink.send(topic, records);
+    sent += records.length;
+    if (round % 2 === 0) readers.push(openReader(t, kafka, options));
+    else if (round % 4 === 1) await readers.shift()?.source.close();
+    else void readers[0]?.source.rejoin();
+    await until("something of it", () => values.size > sent - 1_000);
+  }
+  await until("all of it", () => values.size === sent);
+  assert.deepEqual(
+    readers.flatMap(({ fatals, breaches }) => [...fatals, ...breaches]),
+    [],
+  );
 });
 
 test("no broker at the address is BROKER_UNREACHABLE within the time allowed", async (t) => {

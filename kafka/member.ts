@@ -69,7 +69,7 @@ export function createMember(kafka: KafkaOptions, options: SourceOptions, events
   let isOver = false;
   let pending: Promise<unknown> = Promise.resolve();
   const { crashed, crash } = crashSignal();
-  const watchdog = watch(consumer, SILENT_SESSIONS * sessionTimeout, crash);
+  const watchdog = watchMember(consumer, SILENT_SESSIONS * sessionTimeout, crash);
 
   const listen = consumer.events;
   for (const event of [listen.REBALANCING, listen.STOP, listen.CRASH] as const)
@@ -162,7 +162,11 @@ function crashSignal(): { crashed: Promise<never>; crash(error: Error): void } {
  * Ends a member that neither beats nor fetches. It counts its own ticks, not the clock: a process that was frozen as a whole has not been
  * let down by the client.
  */
-function watch(consumer: Consumer, limitMs: number, crash: (error: Error) => void): { stop(): void } {
+export function watchMember(
+  consumer: Pick<Consumer, "events" | "on">,
+  limitMs: number,
+  crash: (error: Error) => void,
+): { stop(): void } {
   const controller = new AbortController();
   const { HEARTBEAT, GROUP_JOIN, CONNECT, FETCH } = consumer.events;
   const tickMs = Math.min(1_000, limitMs / 4);

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { EventEmitter } from "node:events";
+import { test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Consumer } from "kafkajs";
+import { isLabError } from "../core/errors.ts";
+import { watchMember } from "./member.ts";
+
+/** A consumer that can do nothing but give signs. */
+function consumer() {
+  const emitter = new EventEmitter();
+  const names = { HEARTBEAT: "heartbeat", GROUP_JOIN: "join", CONNECT: "connect", FETCH: "fetch" };
+  const given = {
+    events: names,
+    on: (name: string, listener: () => void) => emitter.on(name, listener),
+  } as unknown as Pick<Consumer, "events" | "on">;
+  return { given, sign: (name: keyof typeof names) => emitter.emit(names[name]) };
+}
+
+test("a member that neither beats, fetches, joins nor connects is ended as an outage, and one that does any of it is not", async () => {
+  const { given, sign } = consumer();
+  const crashes: Error[] = [];
+  const watching = watchMember(given, 120, (error) => void crashes.push(error));
+  for (const name of ["CONNECT", "GROUP_JOIN", "FETCH", "HEARTBEAT"] as const) {
+    await delay(60);
+    sign(name);
+  }
+  assert.equal(crashes.length, 0);
+  await delay(600);
+  assert.equal(crashes.length, 1);
+  assert.ok(isLabError(crashes[0], "BROKER_UNREACHABLE") && crashes[0].retryable);
+  watching.stop();
+});
+
+test("a watch that is over ends nobody", async () => {
+  const watching = watchMember(consumer().given, 40, () => assert.fail("ended"));
+  watching.stop();
+  await delay(150);
+});
