@@ -6,6 +6,7 @@ import { choice, named, onOff } from "../core/setting-kinds.ts";
 import { setting, type Values } from "../core/settings.ts";
 import { parseSchema } from "../delta/schema.ts";
 import type { StructType } from "../delta/types.ts";
+import { TOMBSTONES, type Tombstones } from "../formats/tombstones.ts";
 import { FORMATS, type Format, type SchemaSource, type Wire } from "../formats/wire.ts";
 import type { LabStream } from "./lab-yaml.ts";
 
@@ -45,6 +46,13 @@ export const FORMAT_SETTINGS = {
     defaultText: ",",
     description: "what stands between fields of CSV",
   }),
+  onTombstone: setting<Tombstones | undefined>({
+    flag: "--on-tombstone",
+    kind: choice(...TOMBSTONES),
+    default: undefined,
+    defaultText: "deadletter, row for text and bytes",
+    description: "a message without a value is a dead letter, left out, or a row of nulls",
+  }),
   keepRaw: setting<boolean | undefined>({
     flag: "--keep-raw",
     kind: onOff,
@@ -68,6 +76,7 @@ export function formatOf(
     header: values.csvHeader ?? stream.csv?.header ?? false,
     delimiter: values.csvDelimiter ?? stream.csv?.delimiter ?? ",",
   };
+  const tombstones = values.onTombstone ?? stream.onTombstone;
   const schemas = schemasOf(format, given);
   const isTables = given !== undefined && given !== "infer" && schemas.kind === "none";
   const schema = isTables ? readSchema(given) : undefined;
@@ -76,7 +85,11 @@ export function formatOf(
       hint: "give --schema FILE with the columns in their order, or --csv-header on where each message begins with their names",
     });
   return {
-    wire: { format, schemas, ...(message === undefined ? {} : { message }), csv },
+    wire: {
+      ...{ format, schemas, csv },
+      ...(message === undefined ? {} : { message }),
+      ...(tombstones === undefined ? {} : { tombstones }),
+    },
     schema,
     keepRaw: values.keepRaw ?? stream.keepRaw ?? false,
   };

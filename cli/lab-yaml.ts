@@ -4,6 +4,7 @@ import { type Document, isMap, isPair, isScalar, LineCounter, type Node, parseDo
 import { z } from "zod";
 import { LabError } from "../core/errors.ts";
 import { bytes, duration, type Kind } from "../core/setting-kinds.ts";
+import { TOMBSTONES } from "../formats/tombstones.ts";
 import { FORMATS } from "../formats/wire.ts";
 import { badLimit } from "../ingest/threshold.ts";
 import { nearNames } from "../query/near-names.ts";
@@ -87,6 +88,10 @@ const Stream = z.strictObject({
     .optional(),
   keepRaw: z.boolean().describe("Also keep the value's bytes, for byte-equal replay.").optional(),
   onUnknownField: z.enum(["add", "ignore", "deadletter"]).default("add"),
+  onTombstone: z
+    .enum(TOMBSTONES)
+    .describe("Of a message without a value. Default: a dead letter; a row for text and bytes.")
+    .optional(),
   maxBad: spelled(badLimit, "50%/1000, or off")
     .describe("More bad records than that among the last ones end the stream, such as 50%/1000.")
     .optional(),

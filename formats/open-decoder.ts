@@ -11,6 +11,7 @@ import { createRegistryJsonSchemaDecoder } from "./json-schema.ts";
 import { createProtobufDecoder, createRegistryProtobufDecoder } from "./protobuf.ts";
 import { readProtobufSource } from "./protobuf-file.ts";
 import type { Registry } from "./registry.ts";
+import { withTombstones } from "./tombstones.ts";
 import type { Wire } from "./wire.ts";
 
 export type DecoderSources = {
@@ -25,6 +26,17 @@ export type DecoderSources = {
  * registry and the format needs one; SCHEMA_NOT_FOUND, SCHEMA_INVALID for a schema file that is none.
  */
 export async function openDecoder(
+  wire: Wire,
+  sources: DecoderSources,
+  signal: AbortSignal,
+): Promise<Decoder | null> {
+  const decoder = await formatDecoder(wire, sources, signal);
+  const isText = wire.format === "text" || wire.format === "bytes";
+  const { tombstones = isText ? "row" : "deadletter" } = wire;
+  return tombstones === (isText ? "row" : "deadletter") ? decoder : withTombstones(decoder, tombstones);
+}
+
+async function formatDecoder(
   wire: Wire,
   sources: DecoderSources,
   signal: AbortSignal,

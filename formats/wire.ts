@@ -1,5 +1,7 @@
 /** How the values of a topic are written: its format, and where that format's schemas come from. Plain data. */
 
+import type { Tombstones } from "./tombstones.ts";
+
 /** `json`: one object a value; `ndjson`: several; `text` and `bytes`: as they are. */
 export const FORMATS = ["json", "ndjson", "csv", "avro", "protobuf", "text", "bytes"] as const;
 export type Format = (typeof FORMATS)[number];
@@ -16,4 +18,6 @@ export type Wire = {
   /** Name of the Protobuf message in the file; needed where it has several. */
   message?: string;
   csv: { header: boolean; delimiter: string };
+  /** Absent: what the format does by itself. Of `text` and `bytes` null values are rows, of others dead letters. */
+  tombstones?: Tombstones;
 };

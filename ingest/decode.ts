@@ -10,6 +10,8 @@ export type Decoded = {
   batch: RawBatch;
   /** Messages that are no object, by their place in the batch that was decoded, in order. */
   bad: readonly BadRecord[];
+  /** Places of messages that are to leave no row. */
+  skipped: readonly number[];
   /** The place in the batch that was decoded of the message at a place of `batch`. */
   placeOf(index: number): number;
 };
@@ -23,7 +25,7 @@ export async function decodeMessages(
   { decoder, mayBeGzip, keepRaw }: DecodeOptions,
   signal: AbortSignal,
 ): Promise<Decoded> {
-  const unchanged: Decoded = { batch: raw, bad: [], placeOf: (index) => index };
+  const unchanged: Decoded = { batch: raw, bad: [], skipped: [], placeOf: (index) => index };
   if (!decoder && !mayBeGzip) return unchanged;
   const values = { length: raw.length, value: (i: number) => raw.value(i) };
   const options = { gzip: mayBeGzip };
@@ -35,7 +37,9 @@ export async function decodeMessages(
     const original = keepRaw ? { original: raw.value(index) } : {};
     batch.append({ ...messageAt(raw, index), value: json, ...original });
   }
-  return { batch, bad: decoded.bad, placeOf: (index) => decoded.parts[index]!.index };
+  const seen = new Set([...decoded.parts, ...decoded.bad].map(({ index }) => index));
+  const skipped = Array.from({ length: raw.length }, (_, i) => i).filter((i) => !seen.has(i));
+  return { batch, bad: decoded.bad, skipped, placeOf: (index) => decoded.parts[index]!.index };
 }
 
 /** The messages of `decoded` without those of the places in `left`. */
@@ -48,7 +52,7 @@ export function without(decoded: Decoded, left: ReadonlySet<number>): Decoded {
     batch.append(messageAt(decoded.batch, i));
     places.push(place);
   }
-  return { batch, bad: decoded.bad, placeOf: (index) => places[index]! };
+  return { ...decoded, batch, placeOf: (index) => places[index]! };
 }
 
 function messageAt(raw: RawBatch, i: number): RawMessage {

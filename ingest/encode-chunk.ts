@@ -160,6 +160,10 @@ export async function encodeChunk(
       counts.rows += rows;
       counts.skipped += skipped;
     }
+    for (const place of input.decoded.skipped) {
+      const counts = chunk.counts.get(raw.partition(place));
+      if (counts) counts.skipped++;
+    }
     for (const letter of chunk.letters) {
       const counts = chunk.counts.get(letter.partition);
       if (counts) counts.letters++;

@@ -12,6 +12,7 @@ import { openTable } from "../delta/open.ts";
 import { openStore } from "../delta/store/open.ts";
 import { openDecoder } from "../formats/open-decoder.ts";
 import type { Registry } from "../formats/registry.ts";
+import type { Tombstones } from "../formats/tombstones.ts";
 import type { Format, SchemaSource } from "../formats/wire.ts";
 import { type Fixture, streamFixture } from "../test/support/stream-fixture.ts";
 import type { StreamOptions } from "./options.ts";
@@ -19,12 +20,19 @@ import type { StreamOptions } from "./options.ts";
 const { signal } = new AbortController();
 const value = (bytes: string | Uint8Array) => ({ key: null, value: Buffer.from(bytes) });
 
-type Reading = { format: Format; schemas?: SchemaSource; header?: boolean; registry?: Registry };
+type Reading = {
+  format: Format;
+  tombstones?: Tombstones;
+  schemas?: SchemaSource;
+  header?: boolean;
+  registry?: Registry;
+};
 
 /** Reads what is in topic `t` to its end. */
 async function ingest(fixture: Fixture, reading: Reading, options: Partial<StreamOptions> = {}) {
   const { format, schemas = { kind: "none" }, header = false, registry = null } = reading;
-  const wire = { format, schemas, csv: { header, delimiter: "," } };
+  const { tombstones } = reading;
+  const wire = { format, schemas, csv: { header, delimiter: "," }, ...(tombstones ? { tombstones } : {}) };
   const decoder = await openDecoder(wire, { registry, columns: options.schema ?? null }, signal);
   await fixture.start({ once: true, format, ...options }, decoder ? { decoder } : {}).ended;
 }
@@ -42,6 +50,16 @@ const lettersOf = (fixture: Fixture) =>
 async function typesOf({ tableUri }: Fixture): Promise<Record<string, unknown>> {
   const { schema } = await (await openTable(await openStore(tableUri, { signal }), signal)).latest(signal);
   return Object.fromEntries(schema.fields.slice(0, -1).map(({ name, type }) => [name, type]));
+}
+
+/** What the newest commit says of the topic's only partition. */
+async function settled({ tableUri }: Fixture): Promise<{ skipped: number }> {
+  const table = await openTable(await openStore(tableUri, { signal }), signal);
+  for await (const { commitInfo } of table.history({ signal, limit: 1 })) {
+    const lab = commitInfo?.lab as { partitions: [{ skipped: number }] };
+    return lab.partitions[0];
+  }
+  throw new Error("no commit");
 }
 
 /** A registry that knows these Avro schemas, by id from 1. */
@@ -203,3 +221,26 @@ test("with keepRaw a row has the bytes of its message, whatever the format", asy
   const [row] = await fixture.rows("SELECT hex(_kafka.value) AS bytes FROM t");
   assert.equal(row?.bytes, bytes.toString("hex").toUpperCase());
 });
+
+for (const [format, good] of [
+  ["json", '{"id":"1"}'],
+  ["ndjson", '{"id":"1"}'],
+  ["text", "1"],
+  ["bytes", "1"],
+] as const)
+  test(`a message of ${format} without a value is a letter, a row, or nothing, as it was said`, async (t) => {
+    for (const tombstones of ["deadletter", "row", "skip"] as const) {
+      const fixture = await topicOf(t, good);
+      fixture.kafka.append("t", 0, [{ key: "k", value: null }]);
+      await ingest(fixture, { format, tombstones });
+      const rows = await fixture.rows(
+        'SELECT _kafka."offset" AS o, _kafka.key IS NULL AS bare FROM t ORDER BY o',
+      );
+      const row = { o: 1n, bare: false };
+      assert.deepEqual(rows, [{ o: 0n, bare: true }, ...(tombstones === "row" ? [row] : [])], tombstones);
+      const letters = tombstones === "deadletter" ? await lettersOf(fixture) : [];
+      assert.deepEqual(letters, tombstones === "deadletter" ? [{ o: 1n, code: "NULL_VALUE" }] : []);
+      const { skipped } = await settled(fixture);
+      assert.equal(skipped, tombstones === "skip" ? 1 : 0);
+    }
+  });
