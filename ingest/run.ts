@@ -13,6 +13,7 @@ import type { StreamMetrics } from "./metrics.ts";
 import type { StreamOptions } from "./options.ts";
 import type { CommitStep } from "./publish-input.ts";
 import { createReport, type Report, type StreamReport } from "./report.ts";
+import { withRights } from "./rights.ts";
 import type { RowReader } from "./row-reader.ts";
 import { createStream, type Stream } from "./stream.ts";
 
@@ -128,7 +129,7 @@ export function createIngest(options: IngestOptions, deps: IngestDeps): Ingest {
             start(entry, admin, either).catch((error: unknown) => {
               // Stopped before it had begun.
               if (either.aborted && error === either.reason) return;
-              const failed = asLabError(error);
+              const failed = withRights(asLabError(error), entry.stream);
               failures.push(failed);
               entry.report.failed(failed);
               if (failed.code === "INTERNAL") failure.abort(failed);
