@@ -90,9 +90,11 @@ test("messages are counted as they stand in the file, and inside each other, wha
 
 test("imports are found among the references, at any depth, and Google's own need not be there", () => {
   const text = `syntax = "proto3"; import "a.proto"; import "google/protobuf/timestamp.proto"; import "google/type/none.proto";
-    import "google/protobuf/descriptor.proto"; import "confluent/type/decimal.proto"; import "validate/validate.proto";
+    import "google/protobuf/descriptor.proto"; import "google/api/annotations.proto"; import "google/protobuf/type.proto";
+    import "google/protobuf/any.proto"; import "google/protobuf/api.proto"; import "confluent/type/decimal.proto"; import "validate/validate.proto";
     extend google.protobuf.FieldOptions { string unit = 50000; }
-    message M { a.A a = 1 [(unit) = "m", (validate.rules).message.required = true]; google.protobuf.Timestamp t = 2; confluent.type.Decimal d = 3; }`;
+    service S { rpc Get(M) returns (M) { option (google.api.http) = { get: "/v1/m" }; } }
+    message M { a.A a = 1 [(unit) = "m", (validate.rules).message.required = true]; google.protobuf.Timestamp t = 2; confluent.type.Decimal d = 3; google.protobuf.Option o = 4; }`;
   const b = reference("b.proto", 'syntax = "proto3"; package b; message B { bool x = 1; }');
   const a = reference(
     "a.proto",
@@ -101,7 +103,7 @@ test("imports are found among the references, at any depth, and Google's own nee
   );
   assert.equal(
     columns(text, "M", [a]),
-    "{a: {b: {x: boolean}}, t: timestamp, d: {value: binary, precision: long, scale: integer}}",
+    "{a: {b: {x: boolean}}, t: timestamp, d: {value: binary, precision: long, scale: integer}, o: {name: string, value: {type_url: string, value: binary}}}",
   );
 });
 

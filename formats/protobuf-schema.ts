@@ -17,11 +17,10 @@ export type ProtoSchema = {
   byIndexes(indexes: readonly number[]): Type;
 };
 
+type Nested = Record<string, protobuf.INamespace>;
+
 /** The `.json` of each stands in protobufjs; what it calls common comes with its code. */
-const PACKAGED = ["protobuf/api", "protobuf/descriptor", "protobuf/source_context", "protobuf/type"].concat([
-  "api/annotations",
-  "api/http",
-]);
+const PACKAGED = ["api", "descriptor", "source_context", "type"];
 /** What Confluent's registry lets schemas import without a reference. */
 const DECIMAL = `syntax = "proto3"; package confluent.type;
   message Decimal { bytes value = 1; uint32 precision = 2; int32 scale = 3; }`;
@@ -36,6 +35,7 @@ export function readProtoFile(file: ProtoFile): ProtoSchema {
   const given = new Map(BUILT_IN);
   collect(file.references, given);
   const missing: string[] = [];
+  let googles: Nested = {};
   const done = new Set<string>();
 
   function include(path: string): void {
@@ -43,13 +43,14 @@ export function readProtoFile(file: ProtoFile): ProtoSchema {
     done.add(path);
     const known = googleFile(path);
     const text = given.get(path);
-    if (known) root.addJSON(known);
+    if (known) googles = together(googles, known);
     else if (text !== undefined) parse(text, path, root).forEach(include);
     else missing.push(path);
   }
 
   try {
     parse(file.text, "the schema", root).forEach(include);
+    root.addJSON(googles);
     root.resolveAll();
   } catch (error) {
     const lacks = missing.length === 0 ? "" : ` (imported, but not given: ${missing.join(", ")})`;
@@ -121,12 +122,23 @@ function parse(text: string, path: string, root: Root): string[] {
   return [...imports, ...weakImports].filter((each) => each !== path);
 }
 
-function googleFile(path: string): Record<string, never> | undefined {
+/** What protobufjs has of a file of Google's. */
+function googleFile(path: string): Nested | undefined {
   const common = protobuf.common.get(path)?.nested;
-  if (common) return common as Record<string, never>;
-  const name = /^google\/(.*)\.proto$/.exec(path)?.[1];
+  if (common) return common as Nested;
+  const name = /^google\/protobuf\/(.*)\.proto$/.exec(path)?.[1];
   if (name === undefined || !PACKAGED.includes(name)) return undefined;
-  return createRequire(import.meta.url)(`protobufjs/google/${name}.json`).nested;
+  return createRequire(import.meta.url)(`protobufjs/google/protobuf/${name}.json`).nested;
+}
+
+/** Its files of Google's repeat each other's declarations. */
+function together(a: Nested, b: Nested): Nested {
+  const both: Nested = { ...b, ...a };
+  for (const [name, { nested }] of Object.entries(a)) {
+    const other = b[name]?.nested;
+    if (nested && other) both[name] = { ...a[name], nested: together(nested as Nested, other as Nested) };
+  }
+  return both;
 }
 
 /** The first namespace below the root that holds messages is the file's package. */
