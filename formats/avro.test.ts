@@ -5,12 +5,13 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import avsc from "avsc";
 import { isLabError, LabError } from "../core/errors.ts";
+import { fixedRegistry, framed } from "../test/support/fixed-registry.ts";
 import { writerOf } from "./avro.fixture.ts";
 import { createAvroDecoder } from "./avro.ts";
 import { fingerprint } from "./avro-fingerprint.ts";
 import { canonicalForm, parseAvroSchema } from "./avro-schema.ts";
 import type { Decoded, Decoder } from "./decoder.ts";
-import type { RegisteredSchema, Registry } from "./registry.ts";
+import type { Registry } from "./registry.ts";
 
 const { signal } = new AbortController();
 
@@ -27,46 +28,29 @@ const v1 = (id: number) => writerOf(structuredClone(V1)).toBuffer({ id });
 const v2 = (id: bigint, note: string | null) =>
   writerOf(structuredClone(V2)).toBuffer({ id, note: note === null ? null : { string: note } });
 
-/** The registry's port, filled by hand; what was asked of it. */
+/** A registry of Avro schemas by id, unless they say otherwise; it may be down, and its one subject has them all. */
 function registryOf(schemas: Record<number, unknown>) {
-  const asked: number[] = [];
+  const fixed = fixedRegistry([]);
+  const add = (id: number, schema: unknown) => fixed.add(id, { type: "AVRO", text: JSON.stringify(schema) });
+  for (const [id, schema] of Object.entries(schemas)) add(Number(id), schema);
   let isDown = false;
-  const known = (id: number): RegisteredSchema | null =>
-    schemas[id] === undefined
-      ? null
-      : {
-          id,
-          type: "AVRO",
-          text: JSON.stringify(schemas[id]),
-          references: [],
-          ...(schemas[id] as { whole?: object }).whole,
-        };
   const registry: Registry = {
-    url: "http://registry:8081",
+    ...fixed,
     async byId(id) {
-      asked.push(id);
       if (isDown) throw new LabError("REGISTRY_UNREACHABLE", "the schema registry does not answer");
-      return known(id);
+      return fixed.byId(id, signal);
     },
-    async latest() {
-      const newest = Math.max(...Object.keys(schemas).map(Number));
-      return known(newest)!;
-    },
+    latest: async () => (await fixed.byId(Math.max(...Object.keys(schemas).map(Number)), signal))!,
   };
   return {
     registry,
-    asked,
-    schemas,
+    asked: fixed.asked,
+    add,
+    addOther: fixed.add,
     down(value: boolean) {
       isDown = value;
     },
   };
-}
-
-function confluent(id: number, body: Uint8Array): Buffer {
-  const head = Buffer.alloc(5);
-  head.writeUInt32BE(id, 1);
-  return Buffer.concat([head, body]);
 }
 
 function singleObject(schema: unknown, body: Uint8Array): Buffer {
@@ -100,7 +84,7 @@ test("each message is read by the schema that wrote it, asked for once", async (
   const { registry, asked } = registryOf({ 1: V1, 300000: V2 });
   const decoder = await createAvroDecoder({ framing: "confluent", registry }, signal);
   assert.equal(decoder.schema(), null);
-  const values = [confluent(1, v1(5)), confluent(300_000, v2(2n ** 60n, "x")), confluent(1, v1(-6)), null];
+  const values = [framed(1, v1(5)), framed(300_000, v2(2n ** 60n, "x")), framed(1, v1(-6)), null];
   assert.deepEqual((await prepared(decoder, ...values)).map(text), [
     '{"id":5}',
     '{"id":1152921504606846976,"note":"x"}',
@@ -121,11 +105,11 @@ test("the columns are those of the schemas seen, the highest id last, in whateve
   };
   const { registry } = registryOf({ 1: V1, 2: V2, 3: V3 });
   const decoder = await createAvroDecoder({ framing: "confluent", registry }, signal);
-  await prepared(decoder, confluent(2, v2(1n, null)));
+  await prepared(decoder, framed(2, v2(1n, null)));
   assert.deepEqual(names(decoder), ["id long", "note string"]);
-  await prepared(decoder, confluent(1, v1(1)));
+  await prepared(decoder, framed(1, v1(1)));
   assert.deepEqual(names(decoder), ["id long", "note string"]);
-  await prepared(decoder, confluent(3, Buffer.alloc(2)));
+  await prepared(decoder, framed(3, Buffer.alloc(2)));
   assert.deepEqual(names(decoder), ["id string", "note string", "more integer"]);
 });
 
@@ -136,9 +120,10 @@ test("with a subject its newest schema is known before the first message", async
     signal,
   );
   assert.deepEqual(names(decoder), ["id long", "note string"]);
-  const { registry: other } = registryOf({ 1: { whole: { type: "PROTOBUF", text: 'syntax = "proto3";' } } });
+  const proto = registryOf({ 1: {} });
+  proto.addOther(1, { type: "PROTOBUF", text: 'syntax = "proto3";' });
   await assert.rejects(
-    createAvroDecoder({ framing: "confluent", registry: other, subject: "orders-value" }, signal),
+    createAvroDecoder({ framing: "confluent", registry: proto.registry, subject: "orders-value" }, signal),
     (error) =>
       isLabError(error, "SCHEMA_INVALID") &&
       /orders-value: schema 1 is PROTOBUF, not Avro/.test(error.message),
@@ -146,25 +131,25 @@ test("with a subject its newest schema is known before the first message", async
 });
 
 test("an unknown schema makes a bad record, and is asked for with the next chunk again", async () => {
-  const { registry, schemas } = registryOf({});
+  const { registry, add } = registryOf({});
   const decoder = await createAvroDecoder({ framing: "confluent", registry }, signal);
-  const value = confluent(9, v1(5));
+  const value = framed(9, v1(5));
   const [decoded] = await prepared(decoder, value);
   assert.deepEqual(decoded, {
     bad: {
       stage: "decode",
       code: "UNKNOWN_SCHEMA",
-      message: "the schema registry at http://registry:8081 does not know schema 9, or one that it refers to",
+      message: "the schema registry at memory: does not know schema 9, or one that it refers to",
     },
   });
-  schemas[9] = V1;
+  add(9, V1);
   assert.deepEqual((await prepared(decoder, value)).map(text), ['{"id":5}']);
 });
 
 test("an outage of the registry is an outage, not a bad record", async () => {
   const fake = registryOf({ 1: V1 });
   const decoder = await createAvroDecoder({ framing: "confluent", registry: fake.registry }, signal);
-  const values = Array.from({ length: 30 }, (_, i) => confluent(i + 1, v1(5)));
+  const values = Array.from({ length: 30 }, (_, i) => framed(i + 1, v1(5)));
   fake.down(true);
   await assert.rejects(decoder.prepare(values, signal), (error) => isLabError(error, "REGISTRY_UNREACHABLE"));
   fake.down(false);
@@ -172,12 +157,11 @@ test("an outage of the registry is an outage, not a bad record", async () => {
 });
 
 test("a schema that is no Avro, or cannot be read, makes bad records that say so", async () => {
-  const { registry } = registryOf({
-    1: { whole: { type: "JSON" } },
-    2: { type: "record", name: "A", fields: [{ name: "a-b", type: "int" }] },
-  });
+  const fake = registryOf({ 2: { type: "record", name: "A", fields: [{ name: "a-b", type: "int" }] } });
+  fake.addOther(1, { type: "JSON", text: "{}" });
+  const { registry } = fake;
   const decoder = await createAvroDecoder({ framing: "confluent", registry }, signal);
-  const messages = (await prepared(decoder, confluent(1, v1(1)), confluent(2, v1(1)))).map((decoded) =>
+  const messages = (await prepared(decoder, framed(1, v1(1)), framed(2, v1(1)))).map((decoded) =>
     "bad" in decoded ? [decoded.bad.code, decoded.bad.message] : [],
   );
   assert.deepEqual(messages, [
@@ -208,7 +192,7 @@ test("a message under another framing is a bad record that names the right one",
   };
   const values = {
     plain: v1(5),
-    confluent: confluent(77, v1(5)),
+    confluent: framed(77, v1(5)),
     "single-object": singleObject(V1, v1(5)),
     container: Buffer.concat([Buffer.from("Obj\x01"), Buffer.alloc(30)]),
   };

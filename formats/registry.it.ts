@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { test } from "node:test";
 import { isLosslessNumber, parse } from "lossless-json";
 import { isLabError } from "../core/errors.ts";
+import { framed } from "../test/support/fixed-registry.ts";
 import { ORDER, SHOP_PROTO } from "../test/support/protobuf-fixture.ts";
 import { refereeCommand, runReferee } from "../test/support/python.ts";
 import { sharedRegistry } from "../test/support/registry.ts";
@@ -18,12 +19,6 @@ import { createRegistry } from "./registry.ts";
 const { signal } = new AbortController();
 const DRAFT_7 = "http://json-schema.org/draft-07/schema#";
 const subjectOf = (name: string) => `${name}-${randomUUID().slice(0, 8)}-value`;
-
-function framed(id: number, body: Uint8Array): Buffer {
-  const head = Buffer.alloc(5);
-  head.writeUInt32BE(id, 1);
-  return Buffer.concat([head, body]);
-}
 
 function textOf(decoded: Decoded): string {
   return "bad" in decoded ? decoded.bad.code : Buffer.from(decoded.objects[0]!).toString("utf8");
