@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Consumer } from "kafkajs";
 import { isLabError } from "../core/errors.ts";
+import { until } from "../test/support/until.ts";
 import { watchMember } from "./member.ts";
 
 /** A consumer that can do nothing but give signs. */
@@ -36,4 +37,16 @@ test("a watch that is over ends nobody", async () => {
   const watching = watchMember(consumer().given, 40, () => assert.fail("ended"));
   watching.stop();
   await delay(150);
+});
+
+test("a clock that is set back ends the member, as its client would send no heartbeat until it has caught up", async (t) => {
+  let skewMs = 0;
+  const real = Date.now;
+  t.mock.method(Date, "now", () => real() - skewMs);
+  const crashes: Error[] = [];
+  const watching = watchMember(consumer().given, 2_000, (error) => void crashes.push(error));
+  t.after(() => watching.stop());
+  skewMs = 3_600_000;
+  await until("the end", () => crashes.length > 0);
+  assert.match(String(crashes[0]), /clock was set back/);
 });

@@ -171,6 +171,7 @@ export function watchMember(
   const { HEARTBEAT, GROUP_JOIN, CONNECT, FETCH } = consumer.events;
   const tickMs = Math.min(1_000, limitMs / 4);
   let silentMs = 0;
+  let wallMs = Date.now();
   for (const sign of [HEARTBEAT, GROUP_JOIN, CONNECT, FETCH] as const)
     consumer.on(sign, () => {
       silentMs = 0;
@@ -179,6 +180,14 @@ export function watchMember(
     for (;;) {
       await sleep(tickMs, controller.signal);
       silentMs += tickMs;
+      // kafkajs 2.2.4 sends the next heartbeat when the wall clock says so (consumerGroup.js): set back, it would send none until that has
+      // caught up, be expelled and not hear of it.
+      const backMs = wallMs - Date.now();
+      wallMs = Date.now();
+      if (backMs > tickMs)
+        return crash(
+          new LabError("BROKER_UNREACHABLE", `the clock was set back by ${backMs} ms: joining anew`),
+        );
       if (silentMs <= limitMs) continue;
       return crash(
         new LabError("BROKER_UNREACHABLE", `the group member gave no sign of life for ${silentMs} ms`),

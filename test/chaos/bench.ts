@@ -169,6 +169,8 @@ export async function openBench({ scenario, seed, brokers: shared, s3 }: BenchOp
     worker(options: { args?: readonly string[]; env?: NodeJS.ProcessEnv } = {}): Worker {
       const args = [
         "ingest",
+        "--group",
+        topic,
         "--topic",
         topic,
         "--table",
