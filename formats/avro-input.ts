@@ -34,7 +34,9 @@ export type AvroInput = {
 
 /** Each level costs several frames of the stack. */
 const MOST_LEVELS = 500;
-const MOST_EMPTY = 1_000_000;
+/** Items without bytes that a message may have, and more for each of its bytes. */
+const FREE_ITEMS = 10_000;
+const FREE_ITEMS_A_BYTE = 16;
 const LOW_BITS = 2 ** 28;
 
 export function createAvroInput(): AvroInput {
@@ -42,6 +44,7 @@ export function createAvroInput(): AvroInput {
   let at = 0;
   let level = 0;
   let empty = 0;
+  let mostEmpty = 0;
 
   function next(): number {
     if (at >= bytes.length) throw truncated();
@@ -102,6 +105,7 @@ export function createAvroInput(): AvroInput {
       at = from;
       level = 0;
       empty = 0;
+      mostEmpty = FREE_ITEMS + FREE_ITEMS_A_BYTE * value.length;
     },
     position: () => at,
     left: () => bytes.length - at,
@@ -138,13 +142,13 @@ export function createAvroInput(): AvroInput {
         // The block's size in bytes, for readers that step over it.
         long();
       }
-      if (typeof count === "bigint" || count > bytes.length - at + MOST_EMPTY)
+      if (typeof count === "bigint" || count > bytes.length - at + mostEmpty)
         throw malformed(`a block has ${count} items where ${bytes.length - at} bytes are left`);
       return count;
     },
     countEmpty() {
-      if (++empty > MOST_EMPTY)
-        throw malformed(`the message has more than ${MOST_EMPTY} items without any bytes`);
+      if (++empty > mostEmpty)
+        throw malformed(`the message has more than ${mostEmpty} items without any bytes`);
     },
     enter() {
       if (++level > MOST_LEVELS) throw malformed(`the value is nested deeper than ${MOST_LEVELS} levels`);

@@ -105,12 +105,20 @@ test("lengths and counts that the message cannot hold cost nothing", () => {
   assert.ok(performance.now() - started < 2000);
 });
 
-test("items without bytes are read up to a million, however few bytes stand for them", () => {
+test("items without bytes are read up to ten thousand, however few bytes stand for them", () => {
   const nulls = { type: "array", items: "null" };
   const thousand = JSON.parse(jsonOf(nulls, Buffer.concat([long(1000n), long(0n)]))) as { value: null[] };
   assert.equal(thousand.value.length, 1000);
-  const blocks = Buffer.concat([...Array.from({ length: 3 }, () => long(600_000n)), long(0n)]);
-  assert.match(badOf(nulls, blocks).message, /more than 1000000 items without any bytes/);
+  const blocks = Buffer.concat([...Array.from({ length: 3 }, () => long(6000n)), long(0n)]);
+  assert.match(badOf(nulls, blocks).message, /more than 10112 items without any bytes/);
+
+  // More where there are bytes: each of these records has one.
+  const items = { ...record("boolean", "null", record()), name: "S" };
+  const many = Buffer.concat([long(50_000n), Buffer.alloc(50_000), long(0n)]);
+  assert.equal(
+    (JSON.parse(jsonOf({ type: "array", items }, many)) as { value: unknown[] }).value.length,
+    50_000,
+  );
 
   // Thirty types that each hold the next one twice: a billion of nothing.
   let doubled: unknown = { type: "record", name: "D0", fields: [] };
