@@ -106,6 +106,15 @@ test("quotes that do not match are bad, and so is what stands beside them", () =
     assert.equal(decode(text), "decode MALFORMED_CSV", text);
 });
 
+test("what is said of a long value is short", () => {
+  const decoder = createCsvDecoder({ columns: null, header: true });
+  const long = "x".repeat(100_000);
+  for (const text of [`${long},${long}\n1,2`, `a\n${long}"`]) {
+    const decoded = decoder.decode(Buffer.from(text));
+    assert.ok("bad" in decoded && decoded.bad.message.length < 600);
+  }
+});
+
 test("a carriage return without a newline is a character like others", () => {
   assert.equal(decode("x\ry,z"), '{"a":"x\\ry","b":"z"}');
 });

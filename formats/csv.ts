@@ -5,6 +5,7 @@ import { CsvError, parse } from "csv-parse/sync";
 import { LabError } from "../core/errors.ts";
 import { decimalOf } from "../delta/schema.ts";
 import type { DataType, StructType } from "../delta/types.ts";
+import { brief } from "./brief.ts";
 import type { Decoded, Decoder } from "./decoder.ts";
 
 export type CsvOptions = {
@@ -118,5 +119,5 @@ function firstDouble(names: readonly string[]): string | undefined {
 }
 
 function bad(code: string, message: string): Decoded {
-  return { bad: { stage: "decode", code, message } };
+  return { bad: { stage: "decode", code, message: brief(message) } };
 }

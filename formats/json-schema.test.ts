@@ -74,6 +74,12 @@ test("one that does not is bad, and tells the path and the rule", async () => {
   for (const [json, message] of cases) assert.equal(outcome(json), `schema SCHEMA_VIOLATED: ${message}`);
 });
 
+test("what is said of a name is short, and text whatever the name is", async () => {
+  const { outcome } = await decoderOf({ schema: ORDER });
+  assert.match(outcome('{"id":1,"a\\ud800😀":1}'), /additional properties: a\ufffd😀 /);
+  assert.ok(outcome(`{"id":1,"${"x".repeat(100_000)}":1}`).length < 600);
+});
+
 test("what is no JSON is bad before it is checked", async () => {
   const { outcome } = await decoderOf({ schema: ORDER });
   assert.match(outcome(""), /^decode EMPTY_VALUE/);

@@ -1,6 +1,7 @@
 /** JSON messages that name their schema in a registry, and are checked by it. */
 
 import { isUtf8 } from "node:buffer";
+import { brief } from "./brief.ts";
 import type { Decoded, Decoder } from "./decoder.ts";
 import { createFramedDecoder } from "./framed.ts";
 import { type CompiledSchema, compileJsonSchema } from "./json-schema-compile.ts";
@@ -38,5 +39,5 @@ function check(schema: CompiledSchema, payload: Uint8Array): Decoded {
 }
 
 function bad(code: string, message: string, stage: "decode" | "schema" = "decode"): Decoded {
-  return { bad: { stage, code, message } };
+  return { bad: { stage, code, message: brief(message) } };
 }
