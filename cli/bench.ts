@@ -2,20 +2,21 @@
 
 import type { CommitBenchResult } from "../bench/commit.ts";
 import type { IngestBenchResult } from "../bench/ingest.ts";
+import type { MemoryBenchResult } from "../bench/memory.ts";
 import type { OpenBenchResult, UsageSpread } from "../bench/open.ts";
 import type { QueryBenchResult } from "../bench/query.ts";
 import type { Spread } from "../bench/spread.ts";
 import { LabError } from "../core/errors.ts";
 import { toJson } from "../core/ops.ts";
-import { integer, named } from "../core/setting-kinds.ts";
+import { bytes, duration, integer, named, toggle } from "../core/setting-kinds.ts";
 import { setting } from "../core/settings.ts";
 import { defineCommand } from "./command.ts";
 
 export const bench = defineCommand({
   name: "bench",
   summary:
-    "Measure how fast and how cheaply messages get into a table, commits into its log, tables open, and queries over many files",
-  args: [{ name: "what", description: "ingest, commit, open or query", required: true }],
+    "Measure how fast and how cheaply messages get into a table, commits into its log, tables open, queries over many files, and what many streams take in memory",
+  args: [{ name: "what", description: "ingest, commit, open, query or memory", required: true }],
   examples: [
     "lab bench ingest",
     "lab bench ingest --messages 1000000 --json",
@@ -23,6 +24,7 @@ export const bench = defineCommand({
     "lab bench commit --store s3://lab/bench",
     "lab bench open --files 1000000 --rounds 3",
     "lab bench query --files 20000 --rounds 5",
+    "lab bench memory --streams 50 --outage 60s",
   ],
   settings: {
     messages: setting<number>({
@@ -37,17 +39,17 @@ export const bench = defineCommand({
       default: 1,
       description: "ingest: what they are made from",
     }),
-    partitions: setting<number>({
+    partitions: setting<number | undefined>({
       flag: "--partitions",
       kind: integer(1, 1000),
-      default: 4,
-      description: "ingest: partitions of the topic",
+      default: undefined,
+      description: "ingest: partitions of the topic, 4 unless given; memory: of all topics, 4 each",
     }),
     kafka: setting<string>({
       flag: "--kafka",
       kind: named("auto|docker|jvm|HOST:PORT"),
       default: "jvm",
-      description: "ingest: the broker to measure with; one of its own unless an address is given",
+      description: "ingest and memory: the broker to measure with; one of its own unless an address is given",
     }),
     writers: setting<number>({
       flag: "--writers",
@@ -88,6 +90,45 @@ export const bench = defineCommand({
       default: 11,
       description: "query and open: times that each of both is asked",
     }),
+    streams: setting<number | undefined>({
+      flag: "--streams",
+      kind: integer(1, 1000),
+      default: undefined,
+      defaultText: "50",
+      description: "memory: streams in one process",
+    }),
+    backlog: setting<number | undefined>({
+      flag: "--backlog",
+      kind: bytes,
+      default: undefined,
+      defaultText: "1GB",
+      description: "memory: raw bytes that wait in the broker",
+    }),
+    outage: setting<number | undefined>({
+      flag: "--outage",
+      kind: duration,
+      default: undefined,
+      defaultText: "60s",
+      description: "memory: how long the store is away",
+    }),
+    budget: setting<number>({
+      flag: "--budget",
+      kind: bytes,
+      default: 256 * 1024 * 1024,
+      description: "memory: the ingester's --budget",
+    }),
+    memory: setting<number>({
+      flag: "--memory",
+      kind: bytes,
+      default: 256 * 1024 * 1024,
+      description: "memory: the ingester's --memory, of the encoder",
+    }),
+    small: setting<boolean>({
+      flag: "--small",
+      kind: toggle,
+      default: false,
+      description: "memory: 10 streams, 100 MB and 10 s unless given, for a quick look",
+    }),
   },
   stops: "gracefully",
   seeAlso: ["ingest"],
@@ -97,7 +138,8 @@ export const bench = defineCommand({
       screen.out(common.json ? `${toJson(result, 2)}\n` : table(result));
     if (what === "ingest") {
       const { benchIngest } = await import("../bench/ingest.ts");
-      print(await benchIngest({ ...values, log: await openLog(), say, signal }), ingestTable);
+      const partitions = values.partitions ?? 4;
+      print(await benchIngest({ ...values, partitions, log: await openLog(), say, signal }), ingestTable);
     } else if (what === "commit") {
       const { benchCommit } = await import("../bench/commit.ts");
       print(await benchCommit({ ...values, commits: values.commits ?? 100, say, signal }), commitTable);
@@ -108,9 +150,22 @@ export const bench = defineCommand({
       const { benchOpen } = await import("../bench/open.ts");
       const { files = 100_000, commits = 5000, rounds } = values;
       print(await benchOpen({ files, commits, rounds, say, signal }), openTable);
+    } else if (what === "memory") {
+      const { benchMemory } = await import("../bench/memory.ts");
+      const { memoryChart } = await import("../bench/memory-chart.ts");
+      const streams = values.streams ?? (values.small ? 10 : 50);
+      const result = await benchMemory({
+        ...{ streams, partitions: values.partitions ?? streams * 4, seed: values.seed, kafka: values.kafka },
+        backlogBytes: values.backlog ?? (values.small ? 100e6 : 1e9),
+        outageSeconds: (values.outage ?? (values.small ? 10_000 : 60_000)) / 1000,
+        ...{ budgetBytes: values.budget, encoderBytes: values.memory },
+        ...{ log: await openLog(), say, signal },
+      });
+      print(result, (found) => memoryTable(found, memoryChart(found.samples, found.limitBytes)));
+      return result.isWithin ? 0 : 3;
     } else
       throw new LabError("USAGE", `no such benchmark: ${what}`, {
-        hint: "lab bench ingest, lab bench commit, lab bench open, or lab bench query",
+        hint: "lab bench ingest, lab bench commit, lab bench open, lab bench query, or lab bench memory",
       });
     return 0;
   },
@@ -190,6 +245,28 @@ function commitTable({ store, runs }: CommitBenchResult): string {
   );
   const what = "each commit puts one Parquet file of ten rows and one log entry, checkpoints included";
   return `${text.join("\n")}\n\nin ${store}; ${what}\n`;
+}
+
+function memoryTable(result: MemoryBenchResult, chart: readonly string[]): string {
+  const exact = (value: number) => value.toLocaleString("en");
+  const megabytes = (value: number) => `${exact(Math.round(value / 1e6))} MB`;
+  const rows: [string, string][] = [
+    ["streams", `${exact(result.streams)} in one process, ${exact(result.partitions)} partitions in all`],
+    ["backlog", `${megabytes(result.backlogBytes)} in ${exact(result.messages)} messages`],
+    ["store away", `${result.outageSeconds} s, of ${result.seconds} s`],
+    [
+      "peak memory",
+      `${megabytes(result.peakBytes)} resident; ${megabytes(result.peakInOutageBytes)} in the outage`,
+    ],
+    [
+      "budget",
+      `${megabytes(result.budgetBytes)} of messages, ${megabytes(result.encoderBytes)} for the encoder`,
+    ],
+    ["overhead", `${megabytes(result.overheadBytes)} stated on top`],
+    ["limit", `${megabytes(result.limitBytes)}: ${result.isWithin ? "kept" : "BROKEN"}`],
+  ];
+  const text = rows.map(([name, value]) => `${name.padEnd(18)} ${value}\n`).join("");
+  return `${text}\nMB resident; ":" while the store was away, "-" the limit\n${chart.join("\n")}\n`;
 }
 
 function ingestTable(result: IngestBenchResult): string {
