@@ -68,12 +68,14 @@ WITH numbered AS (
     PARTITION BY topic, "partition", "offset", "timestamp" ORDER BY attempt DESC, ingested_at DESC, file, "row") = 1
 ), spans AS (
   SELECT *, lead(first_at) OVER (PARTITION BY topic, "partition", "offset" ORDER BY first_at, "timestamp") AS next_at FROM newest
+), marked AS (
+  SELECT s.file, s."row", m.state, m.version, m."at"
+  FROM spans AS s JOIN marks AS m ON m.topic = s.topic AND m."partition" = s."partition" AND m."offset" = s."offset"
+  WHERE m."at" >= s.first_at AND (s.next_at IS NULL OR m."at" < s.next_at)
+  QUALIFY row_number() OVER (PARTITION BY s.file, s."row" ORDER BY m.state = 'replayed' DESC, m."at" DESC) = 1
 )
 SELECT s.*, coalesce(m.state, 'open') AS state, m.version, m."at"
-FROM spans s LEFT JOIN marks m ON m.topic = s.topic AND m."partition" = s."partition" AND m."offset" = s."offset"
-  AND m."at" >= s.first_at AND (s.next_at IS NULL OR m."at" < s.next_at)
-QUALIFY row_number() OVER (
-  PARTITION BY s.file, s."row" ORDER BY (m.state = 'replayed') DESC NULLS LAST, m."at" DESC NULLS LAST) = 1`;
+FROM spans AS s LEFT JOIN marked AS m ON m.file = s.file AND m."row" = s."row"`;
 
 /** Opens one; the caller closes it. */
 export async function openDesk(tables: LetterTables, options: DeskOptions): Promise<Desk> {
