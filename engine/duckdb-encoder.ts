@@ -148,7 +148,7 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
     await loadMessages(engine, { columns, origins, from: source.from, count }, signal);
     const transform = await prepare(plan.transform, source.schema, plan.keepRaw, signal);
     const schema = mergeYield(transform, plan, plan.onUnknownField === "add");
-    const failed = await applyTransform(engine, transform, { ...plan, schema }, count, signal);
+    const failed = await applyTransform(engine, transform, { ...plan, schema }, batch.length, signal);
     const checks = await checksOf(plan, schema, signal);
     failed.push(...(await dropViolators(engine, checks, signal)));
     failed.push(...(await routed(plan, schema, signal)));

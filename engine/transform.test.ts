@@ -278,3 +278,36 @@ test("a transform cannot reach the file system", async (t) => {
     isLabError(error, "TRANSFORM_REFUSED"),
   );
 });
+
+test("a field called rowid is a field like any other: every message is a row or a letter, and rows keep their order", async (t) => {
+  const bench = await openWorkbench(t);
+  const values = Array.from(
+    { length: 40 },
+    (_, id) => `{"id":${id % 7 === 3 ? '"x"' : `"${id}"`},"rowid":"r${id}"}`,
+  );
+  const schema = struct({ id: "long", rowid: "string" });
+  const plan = planFor(schema, { transform: "SELECT CAST(id AS BIGINT) AS id, rowid, _kafka FROM messages" });
+  const { encoded, rows } = await bench.encode(batchOf(values), plan);
+  const wrong = [3, 10, 17, 24, 31, 38];
+  assert.deepEqual(
+    encoded.bad.map(({ index }) => index),
+    wrong,
+  );
+  assert.deepEqual(
+    [...rows.keys()].filter((place) => wrong.includes(place)),
+    [],
+  );
+  const many = planFor(struct({ rowid: "long", _kafka_index: "integer" }), {
+    transform: "SELECT unnest([7, 5, 5]) AS rowid, _kafka FROM messages",
+    configuration: { "delta.constraints.c": "rowid > 0" },
+  });
+  const { files } = await bench.encoder.encode(batchOf(["{}"]), many, signal);
+  const read = await bench.reader.rows(
+    `SELECT rowid::INTEGER AS r, _kafka_index AS i FROM read_parquet('${files[0]?.file}')`,
+  );
+  assert.deepEqual(read, [
+    { r: 7, i: 0 },
+    { r: 5, i: 1 },
+    { r: 5, i: 2 },
+  ]);
+});

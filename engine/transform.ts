@@ -113,21 +113,23 @@ export type TransformTarget = {
 
 /**
  * (Re)makes the table `rows` from `messages`, in the types of `target.schema`. A message whose rows cannot be made is a letter and none of
- * its rows stays. `count` is the number of messages.
+ * its rows stays. `end` is behind the last message's place.
  */
 export async function applyTransform(
   engine: Engine,
   transform: Transform,
   target: TransformTarget,
-  count: number,
+  end: number,
   signal: AbortSignal,
 ): Promise<BadRecord[]> {
   const select = `SELECT ${targetColumns(transform, target).join(", ")}, r._kafka.${PLACE} AS ${PLACE} FROM (${transform.sql}) AS r`;
   await engine.run(`CREATE OR REPLACE TEMP TABLE rows AS ${select} LIMIT 0`, { signal });
   const bad: BadRecord[] = [];
 
-  async function insert(start: number, end: number): Promise<void> {
-    const range = end - start === count ? "" : ` WHERE rowid >= ${start} AND rowid < ${end}`;
+  /** By their places: a message may have a column called `rowid`, too. */
+  async function insert(start: number, behind: number): Promise<void> {
+    const range =
+      behind - start === end ? "" : ` WHERE _kafka.${PLACE} >= ${start} AND _kafka.${PLACE} < ${behind}`;
     try {
       await engine.run(`CREATE OR REPLACE TEMP VIEW messages AS SELECT * FROM all_messages${range}`, {
         signal,
@@ -135,24 +137,22 @@ export async function applyTransform(
       await engine.run(`INSERT INTO rows ${select}`, { signal });
     } catch (error) {
       if (!isAboutAValue(error)) throw error;
-      if (end - start === 1) {
-        const [row] = await engine.rows(`SELECT _kafka.${PLACE} AS place FROM messages`, { signal });
-        const message = firstLine(error);
-        bad.push({ index: row!.place as number, stage: "transform", code: "TRANSFORM_FAILED", message });
+      if (behind - start === 1) {
+        bad.push({ index: start, stage: "transform", code: "TRANSFORM_FAILED", message: firstLine(error) });
         return;
       }
-      const middle = start + ((end - start) >> 1);
+      const middle = start + ((behind - start) >> 1);
       await insert(start, middle);
-      await insert(middle, end);
+      await insert(middle, behind);
     }
   }
 
-  await insert(0, count);
+  await insert(0, end);
   if (transform.isUnnesting && target.schema.fields.some((field) => field.name === INDEX_FIELD.name))
     await engine.run(
-      `CREATE OR REPLACE TEMP TABLE rows AS SELECT * REPLACE (
-         (place_in_rows - min(place_in_rows) OVER (PARTITION BY ${PLACE}))::INTEGER AS ${quoteName(INDEX_FIELD.name)})
-       FROM (SELECT *, rowid AS place_in_rows FROM rows)`,
+      `CREATE OR REPLACE TEMP TABLE rows AS SELECT * EXCLUDE "lab row" REPLACE (
+         ("lab row" - min("lab row") OVER (PARTITION BY ${PLACE}))::INTEGER AS ${quoteName(INDEX_FIELD.name)})
+       FROM (SELECT *, row_number() OVER () AS "lab row" FROM rows)`,
       { signal },
     );
   return bad;

@@ -49,7 +49,7 @@ export async function dropViolators(
   const found = await engine.rows(
     `SELECT ${PLACE} AS place, arg_min("lab check", "lab row") AS violated, arg_min("lab operands", "lab row") AS operands
      FROM (SELECT *, CASE "lab check" ${operands.join(" ")} END AS "lab operands"
-           FROM (SELECT *, rowid AS "lab row", CASE ${arms.join(" ")} END AS "lab check" FROM rows))
+           FROM (SELECT *, row_number() OVER () AS "lab row", CASE ${arms.join(" ")} END AS "lab check" FROM rows))
      WHERE "lab check" IS NOT NULL GROUP BY ${PLACE}`,
     { signal },
   );
