@@ -2,46 +2,27 @@
 
 import { asLabError, LabError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import { retry, sleep } from "../core/retry.ts";
-import type { StructType } from "../delta/types.ts";
-import type { Encoder } from "../engine/encoder.ts";
-import type { Decoder } from "../formats/decoder.ts";
-import type { Admin, FetchedBatch, Kafka, Position } from "../kafka/ports.ts";
+import { sleep } from "../core/retry.ts";
+import type { FetchedBatch, Kafka, Position } from "../kafka/ports.ts";
 import { appendBatch, type ChunkContent, emptyChunk, heldBytes, removeFiles } from "./chunk.ts";
-import { decodeMessages } from "./decode.ts";
 import { deferred } from "./deferred.ts";
-import type { Destination, Opened } from "./destination.ts";
-import { declaredSchema, encodeChunk, firstSchema, requireWritable, storedInput } from "./encode-chunk.ts";
-import { appId } from "./identity.ts";
 import { type Effect, type Event, step } from "./machine.ts";
 import { createMaintenance } from "./maintenance.ts";
 import type { StreamMetrics } from "./metrics.ts";
 import type { StreamOptions } from "./options.ts";
 import { createPatience } from "./patience.ts";
-import { publish, refuseLetters } from "./publish.ts";
-import type { CommitStep } from "./publish-input.ts";
 import type { Report } from "./report.ts";
-import { outOfRange, type Resume, readResume } from "./resume.ts";
-import { type Route, routeLimit, routesOf } from "./routed-tables.ts";
-import type { RowReader } from "./row-reader.ts";
+import { outOfRange } from "./resume.ts";
 import { initialState, type Limits } from "./state.ts";
 import { tellOfChunk, tellOfCommit } from "./tell-commit.ts";
-import { createThreshold, tooManyBad } from "./threshold.ts";
 import { createWatchdog } from "./watchdog.ts";
+import { createWriter, type WriterDeps } from "./writer.ts";
 
-export type StreamDeps = {
+export type StreamDeps = Omit<WriterDeps, "onOutage"> & {
   kafka: Kafka;
-  admin: Admin;
-  destination: Destination;
-  encoder: Encoder;
-  rowReader: RowReader;
-  /** What reads the format; null where the encoder reads messages as they are. */
-  decoder: Decoder | null;
   metrics: StreamMetrics;
   report: Report;
   log: Log;
-  now: () => number;
-  onStep: (step: CommitStep) => void;
   /** Raw bytes encoded together, and raw bytes that may wait uncommitted. */
   chunkBytes: number;
   budgetBytes: number;
@@ -66,20 +47,14 @@ const TICK_MS = 100;
 const WATERMARKS_MS = 1000;
 
 export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
-  const { kafka, admin, destination, encoder, metrics, report, now } = deps;
+  const { kafka, admin, metrics, report, now } = deps;
   const log = deps.log.child({ topic: options.topic, table: options.tableUri });
   const source = kafka.source({ topics: [options.topic], group: options.group });
   const ended = deferred();
   const background = new Set<Promise<void>>();
   const patience = createPatience({ ...deps, topic: options.topic });
+  const writer = createWriter(options, { ...deps, onOutage: storeOutage });
   const watchdog = createWatchdog({ source, metrics, log, giveUp: ended.reject });
-
-  const threshold = options.maxBad && createThreshold(options.maxBad);
-  const decoding = {
-    decoder: deps.decoder,
-    mayBeGzip: ["json", "ndjson", "csv"].includes(options.format),
-    keepRaw: options.keepRaw,
-  };
 
   let state = initialState(limitsOf(options, deps, null));
   /** Cancels what is under way for the buffers that are dropped. */
@@ -88,23 +63,6 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
   const life = new AbortController();
   const maintain = createMaintenance(log, life.signal);
   const chunks = new Map<number, ChunkContent>();
-  let resume: Resume = {
-    ...{ next: new Map(), appIdForm: "lab", verdicts: new Map() },
-    ...{ recordGeneration: 0, overridden: new Set(), routed: { ahead: new Map(), written: [] } },
-  };
-  /** Positions that the user's word moved and no commit has yet. */
-  let moved: ReadonlyMap<number, bigint> = new Map();
-  /** The txn of each assigned partition as we last read or wrote it (`PublishInput`). */
-  let owned: ReadonlyMap<number, bigint | undefined> = new Map();
-  let rows: Opened | null = null;
-  let letters: Opened | null = null;
-  /** The schema that the newest encoded, uncommitted chunk was written with. */
-  let pendingSchema: StructType | null = null;
-  /** The same for the messages that a transform reads. */
-  let pendingInput: StructType | null = null;
-  /** What was lettered before there was a table: its first commit counts them. */
-  let unrecorded: readonly ChunkContent[] = [];
-  let refuseRoute = routeLimit(options.tableUri, options.maxTables, []);
   let startedGeneration = -1;
   let isReadingEnds = false;
 
@@ -136,7 +94,8 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
       case "append": {
         const content = chunks.get(effect.chunk) ?? emptyChunk();
         chunks.set(effect.chunk, content);
-        if (batch) appendBatch(content, batch, resume.verdicts.get(batch.partition), resume.recordGeneration);
+        const { verdicts, recordGeneration } = writer.resume;
+        if (batch) appendBatch(content, batch, verdicts.get(batch.partition), recordGeneration);
         break;
       }
       case "encode":
@@ -209,112 +168,26 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
     partitions: readonly number[],
     signal: AbortSignal,
   ): Promise<void> {
-    resume = await retry(
-      async () => {
-        ({ rows, letters } = await destination.refresh(signal));
-        if (rows) await requireWritable(encoder, rows.snapshot, signal);
-        return readResume({
-          ...{ options, partitions, rows, letters, admin, signal },
-          ...{ rowReader: deps.rowReader, routed: destination.routed },
-        });
-      },
-      { signal, onFailure: (error, _n, pauseMs) => storeOutage(error, pauseMs) },
-    );
-    signal.throwIfAborted();
+    const { next } = await writer.read(partitions, signal);
     patience.storeAnswered();
-    unrecorded = [];
-    refuseRoute = routeLimit(options.tableUri, options.maxTables, rows ? routesOf(rows.snapshot) : []);
-    owned = new Map(
-      partitions.map((partition) => [
-        partition,
-        rows?.snapshot.txn(appId(options.app, options.topic, partition, resume.appIdForm)),
-      ]),
-    );
-    moved = new Map([...resume.next].filter(([partition]) => resume.overridden.has(partition)));
-    if (options.onTopicReset === "skip" && moved.size > 0) await settleMoved(signal);
-    report.opened(rows?.snapshot.version ?? null);
-    for (const [partition, next] of resume.next) report.position(partition, next);
+    report.opened(writer.version);
+    for (const [partition, offset] of next) report.position(partition, offset);
     log.info(
       {
-        ...{ event: "assigned", generation, version: rows?.snapshot.version ?? null },
-        next: Object.fromEntries([...resume.next].map(([p, o]) => [p, String(o)])),
+        ...{ event: "assigned", generation, version: writer.version },
+        next: Object.fromEntries([...next].map(([partition, offset]) => [partition, String(offset)])),
       },
       "assigned",
     );
-    dispatch({ type: "positions", generation, next: resume.next });
-  }
-
-  /** `--on-topic-reset skip`: the new positions are committed at once, so that the next start need not ask again. */
-  async function settleMoved(signal: AbortSignal): Promise<void> {
-    if (!rows) return;
-    const done = await publish(publishInput(rows, [], moved, signal));
-    if (done.kind !== "committed") return;
-    rows = done.rows;
-    owned = settledTo(moved);
-    moved = new Map();
-  }
-
-  const settledTo = (next: ReadonlyMap<number, bigint>): typeof owned =>
-    new Map([...owned, ...[...next].map(([partition, offset]) => [partition, offset - 1n] as const)]);
-
-  function publishInput(
-    opened: Opened | null,
-    contents: readonly ChunkContent[],
-    settled: ReadonlyMap<number, bigint>,
-    signal: AbortSignal,
-  ) {
-    return {
-      options,
-      chunks: [...unrecorded, ...contents],
-      settled,
-      owned,
-      recordGeneration: resume.recordGeneration,
-      appIdForm: resume.appIdForm,
-      aheadOf: (route: Route, partition: number) => resume.routed.ahead.get(route)?.get(partition),
-      rows: opened,
-      letters,
-      destination,
-      now,
-      onStep: deps.onStep,
-      onOutage: storeOutage,
-      signal,
-    };
+    dispatch({ type: "positions", generation, next });
   }
 
   async function encode(id: number, signal: AbortSignal): Promise<void> {
     const content = chunks.get(id);
     if (!content?.raw) throw new LabError("INTERNAL", `chunk ${id} has no messages to encode`);
-    const raw = content.raw;
-    const messages = raw.length;
+    const messages = content.raw.length;
     const startedMs = now();
-    await retry(
-      async () => {
-        const decoded = await decodeMessages(raw, decoding, signal);
-        const promised = deps.decoder?.schema() ?? null;
-        const schema = rows ? null : await firstSchema(encoder, decoded.batch, options, promised, signal);
-        if (schema) rows ??= await destination.createRows(schema, signal);
-        const table = rows && {
-          snapshot: rows.snapshot,
-          schema: pendingSchema ?? rows.snapshot.schema,
-          messages: pendingInput ?? storedInput(rows.snapshot, options.topic),
-        };
-        const { written } = resume.routed;
-        await encodeChunk(content, {
-          ...{ encoder, options, decoded, promised, table, signal },
-          ...{ refuseRoute, written },
-        });
-      },
-      { signal, onFailure: (error, _n, pauseMs) => storeOutage(error, pauseMs) },
-    );
-    if (signal.aborted) {
-      await removeFiles([content]);
-      signal.throwIfAborted();
-    }
-    pendingSchema = content.evolvedSchema ?? pendingSchema;
-    pendingInput = content.evolvedInput ?? pendingInput;
-    if (options.onBadRecord === "stop") refuseLetters(content.letters);
-    if (options.maxBad && threshold?.observe(messages - content.letters.length, content.letters.length))
-      throw tooManyBad(options.maxBad, content.letters);
+    await writer.encode(content, signal);
     tellOfChunk({ metrics, content, messages, seconds: (now() - startedMs) / 1000 });
     dispatch({ type: "encoded", chunk: id });
   }
@@ -323,10 +196,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
     const contents = effect.chunks.flatMap((id) => chunks.get(id) ?? []);
     const startedMs = now();
     try {
-      // All that was moved goes into the first commit, or a partition without records would be asked for again.
-      const done = await publish(
-        publishInput(rows, contents, new Map([...moved, ...effect.settled]), signal),
-      );
+      const done = await writer.commit(contents, effect.settled, signal);
       patience.storeAnswered();
       if (done.kind === "rejected") {
         metrics.conflict();
@@ -337,18 +207,8 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
         );
         return dispatch({ type: "rejected", commit: effect.commit });
       }
-      letters = done.letters;
-      if (done.rows) {
-        rows = done.rows;
-        owned = settledTo(new Map([...moved, ...effect.settled]));
-        moved = new Map();
-        unrecorded = [];
-      } else {
-        moved = new Map([...moved, ...effect.settled]);
-        unrecorded = [...unrecorded, ...contents.map((content) => ({ ...content, letters: [] }))];
-      }
       for (const id of effect.chunks) chunks.delete(id);
-      if (chunks.size === 0) pendingSchema = pendingInput = null;
+      if (chunks.size === 0) writer.allCommitted();
       tellCommit(done.rows?.snapshot.version ?? null, effect.settled, contents, startedMs);
       dispatch({ type: "committed", commit: effect.commit });
       for (const opened of done.rows ? [done.rows, ...done.routed] : [])
@@ -382,8 +242,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
     const inCommit = new Set(state.commit?.chunks ?? []);
     const dropped = [...chunks].filter(([id]) => !inCommit.has(id)).map(([, content]) => content);
     chunks.clear();
-    threshold?.reset();
-    pendingSchema = pendingInput = null;
+    writer.forget();
     inBackground(removeFiles(dropped), life.signal);
   }
 
@@ -405,10 +264,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
       const ends = new Map([...marks].map(([partition, { high }]) => [partition, high]));
       state = { ...state, limits: limitsOf(options, deps, ends) };
     }
-    const declared = declaredSchema(options);
-    const found = await destination.refresh(life.signal);
-    const opened = found.rows ?? (declared && (await destination.createRows(declared, life.signal)));
-    if (opened) await requireWritable(encoder, opened.snapshot, life.signal);
+    await writer.prepare(life.signal);
   }
 
   async function run(): Promise<void> {

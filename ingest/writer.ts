@@ -1,0 +1,194 @@
+/**
+ * A stream's side of its tables: what was read of their logs, what is encoded and waits, and the commit that settles it. The shell in
+ * `stream.ts` says when; this says with what.
+ */
+
+import { LabError } from "../core/errors.ts";
+import { retry } from "../core/retry.ts";
+import type { StructType } from "../delta/types.ts";
+import type { Encoder } from "../engine/encoder.ts";
+import type { Decoder } from "../formats/decoder.ts";
+import type { Admin } from "../kafka/ports.ts";
+import { type ChunkContent, removeFiles } from "./chunk.ts";
+import { decodeMessages } from "./decode.ts";
+import type { Destination, Opened } from "./destination.ts";
+import { declaredSchema, encodeChunk, firstSchema, requireWritable, storedInput } from "./encode-chunk.ts";
+import { appId } from "./identity.ts";
+import type { StreamOptions } from "./options.ts";
+import { type Published, publish, refuseLetters } from "./publish.ts";
+import type { CommitStep } from "./publish-input.ts";
+import { type Resume, readResume } from "./resume.ts";
+import { routeLimit, routesOf } from "./routed-tables.ts";
+import type { RowReader } from "./row-reader.ts";
+import { createThreshold, tooManyBad } from "./threshold.ts";
+
+export type WriterDeps = {
+  admin: Admin;
+  destination: Destination;
+  encoder: Encoder;
+  /** What reads the format; null where the encoder reads messages as they are. */
+  decoder: Decoder | null;
+  rowReader: RowReader;
+  now: () => number;
+  onStep: (step: CommitStep) => void;
+  /** An outage is being waited out, and tried again after this pause. */
+  onOutage: (error: unknown, pauseMs: number) => void;
+};
+
+export type Writer = {
+  /** Before the group is joined: opens the tables or makes them where their schema is declared. What they ask for and cannot be held rejects. */
+  prepare(signal: AbortSignal): Promise<void>;
+  /** Reads the logs for an assignment. Everything encoded before is void. */
+  read(partitions: readonly number[], signal: AbortSignal): Promise<Resume>;
+  /** What the last `read` found. */
+  readonly resume: Resume;
+  /** The version of the table that is known; null where there is none yet. */
+  readonly version: number | null;
+  /** Turns a chunk's messages into files and letters. One chunk at a time, oldest first: each is written with the schema that the one before it left. */
+  encode(content: ChunkContent, signal: AbortSignal): Promise<void>;
+  /** Commits encoded chunks, oldest first, and the next offsets that they settle. */
+  commit(
+    contents: readonly ChunkContent[],
+    settled: ReadonlyMap<number, bigint>,
+    signal: AbortSignal,
+  ): Promise<Published>;
+  /** All that was encoded is committed: the next chunk is written with the schema that the table has then. */
+  allCommitted(): void;
+  /** What was encoded and not committed is dropped. */
+  forget(): void;
+};
+
+export function createWriter(options: StreamOptions, deps: WriterDeps): Writer {
+  const { destination, encoder, now } = deps;
+  const threshold = options.maxBad && createThreshold(options.maxBad);
+  const decoding = {
+    decoder: deps.decoder,
+    mayBeGzip: ["json", "ndjson", "csv"].includes(options.format),
+    keepRaw: options.keepRaw,
+  };
+  let resume: Resume = {
+    ...{ next: new Map(), appIdForm: "lab", verdicts: new Map() },
+    ...{ recordGeneration: 0, overridden: new Set(), routed: { ahead: new Map(), written: [] } },
+  };
+  /** Positions that the user's word moved and no commit has yet. */
+  let moved: ReadonlyMap<number, bigint> = new Map();
+  /** The txn of each assigned partition as we last read or wrote it (`PublishInput`). */
+  let owned: ReadonlyMap<number, bigint | undefined> = new Map();
+  let rows: Opened | null = null;
+  let letters: Opened | null = null;
+  /** The schema that the newest encoded, uncommitted chunk was written with. */
+  let pendingSchema: StructType | null = null;
+  /** The same for the messages that a transform reads. */
+  let pendingInput: StructType | null = null;
+  /** What was lettered before there was a table: its first commit counts them. */
+  let unrecorded: readonly ChunkContent[] = [];
+  let refuseRoute = routeLimit(options.tableUri, options.maxTables, []);
+
+  const patient = <T>(attempt: () => Promise<T>, signal: AbortSignal) =>
+    retry(attempt, { signal, onFailure: (error, _attempt, pauseMs) => deps.onOutage(error, pauseMs) });
+
+  const settledTo = (next: ReadonlyMap<number, bigint>): typeof owned =>
+    new Map([...owned, ...[...next].map(([partition, offset]) => [partition, offset - 1n] as const)]);
+
+  async function publishAll(
+    contents: readonly ChunkContent[],
+    settled: ReadonlyMap<number, bigint>,
+    signal: AbortSignal,
+  ): Promise<Published> {
+    const done = await publish({
+      ...{ options, settled, owned, rows, letters, destination, now, signal },
+      chunks: [...unrecorded, ...contents],
+      recordGeneration: resume.recordGeneration,
+      appIdForm: resume.appIdForm,
+      aheadOf: (route, partition) => resume.routed.ahead.get(route)?.get(partition),
+      onStep: deps.onStep,
+      onOutage: deps.onOutage,
+    });
+    if (done.kind === "rejected") return done;
+    letters = done.letters;
+    if (done.rows) {
+      rows = done.rows;
+      owned = settledTo(settled);
+      moved = new Map();
+      unrecorded = [];
+    } else {
+      moved = settled;
+      unrecorded = [...unrecorded, ...contents.map((content) => ({ ...content, letters: [] }))];
+    }
+    return done;
+  }
+
+  async function encodeOnce(content: ChunkContent, signal: AbortSignal): Promise<void> {
+    const { raw } = content;
+    if (!raw) throw new LabError("INTERNAL", "the chunk has no messages to encode");
+    const decoded = await decodeMessages(raw, decoding, signal);
+    const promised = deps.decoder?.schema() ?? null;
+    const schema = rows ? null : await firstSchema(encoder, decoded.batch, options, promised, signal);
+    if (schema) rows ??= await destination.createRows(schema, signal);
+    const table = rows && {
+      snapshot: rows.snapshot,
+      schema: pendingSchema ?? rows.snapshot.schema,
+      messages: pendingInput ?? storedInput(rows.snapshot, options.topic),
+    };
+    const { written } = resume.routed;
+    await encodeChunk(content, {
+      ...{ encoder, options, decoded, promised, table, refuseRoute, written, signal },
+    });
+  }
+
+  return {
+    get resume() {
+      return resume;
+    },
+    get version() {
+      return rows?.snapshot.version ?? null;
+    },
+    async prepare(signal) {
+      const declared = declaredSchema(options);
+      const found = await destination.refresh(signal);
+      const opened = found.rows ?? (declared && (await destination.createRows(declared, signal)));
+      if (opened) await requireWritable(encoder, opened.snapshot, signal);
+    },
+    async read(partitions, signal) {
+      resume = await patient(async () => {
+        ({ rows, letters } = await destination.refresh(signal));
+        if (rows) await requireWritable(encoder, rows.snapshot, signal);
+        return readResume({
+          ...{ options, partitions, rows, letters, signal },
+          ...{ admin: deps.admin, rowReader: deps.rowReader, routed: destination.routed },
+        });
+      }, signal);
+      signal.throwIfAborted();
+      unrecorded = [];
+      refuseRoute = routeLimit(options.tableUri, options.maxTables, rows ? routesOf(rows.snapshot) : []);
+      const idOf = (partition: number) => appId(options.app, options.topic, partition, resume.appIdForm);
+      owned = new Map(partitions.map((partition) => [partition, rows?.snapshot.txn(idOf(partition))]));
+      moved = new Map([...resume.next].filter(([partition]) => resume.overridden.has(partition)));
+      // `--on-topic-reset skip`: the new positions are committed at once, so that the next start need not ask again.
+      if (options.onTopicReset === "skip" && moved.size > 0 && rows) await publishAll([], moved, signal);
+      return resume;
+    },
+    async encode(content, signal) {
+      const messages = content.raw?.length ?? 0;
+      await patient(() => encodeOnce(content, signal), signal);
+      if (signal.aborted) {
+        await removeFiles([content]);
+        signal.throwIfAborted();
+      }
+      pendingSchema = content.evolvedSchema ?? pendingSchema;
+      pendingInput = content.evolvedInput ?? pendingInput;
+      if (options.onBadRecord === "stop") refuseLetters(content.letters);
+      if (options.maxBad && threshold?.observe(messages - content.letters.length, content.letters.length))
+        throw tooManyBad(options.maxBad, content.letters);
+    },
+    // All that was moved goes into the first commit, or a partition without records would be asked for again.
+    commit: (contents, settled, signal) => publishAll(contents, new Map([...moved, ...settled]), signal),
+    allCommitted() {
+      pendingSchema = pendingInput = null;
+    },
+    forget() {
+      threshold?.reset();
+      pendingSchema = pendingInput = null;
+    },
+  };
+}
