@@ -1,11 +1,11 @@
 /** CSV by RFC 4180, one record a message. */
 
 import { isUtf8 } from "node:buffer";
-import { CsvError, parse } from "csv-parse/sync";
 import { LabError } from "../core/errors.ts";
 import { decimalOf } from "../delta/schema.ts";
 import type { DataType, StructType } from "../delta/types.ts";
 import { brief } from "./brief.ts";
+import { splitCsv } from "./csv-split.ts";
 import type { Decoded, Decoder } from "./decoder.ts";
 
 export type CsvOptions = {
@@ -17,8 +17,6 @@ export type CsvOptions = {
   columns: StructType | null;
 };
 
-/** A field as it was written: a quoted one may be empty without being null. */
-type Field = { text: string; isQuoted: boolean };
 type ToJson = (text: string) => string;
 
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
@@ -43,8 +41,8 @@ export function createCsvDecoder(options: CsvOptions): Decoder {
     if (value === null) return bad("NULL_VALUE", "the value is null (a tombstone), not CSV");
     if (value.length === 0) return bad("EMPTY_VALUE", "the value is empty, not CSV");
     if (!isUtf8(value)) return bad("INVALID_UTF8", "the value is not UTF-8 text");
-    const bytes = Buffer.from(value.buffer, value.byteOffset, value.length);
-    const records = readRecords(bytes.toString("utf8"), delimiter);
+    const text = Buffer.from(value.buffer, value.byteOffset, value.length).toString("utf8");
+    const records = splitCsv(text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text, delimiter);
     if (typeof records === "string") return bad("MALFORMED_CSV", records);
     const names = header ? records.shift()?.map(({ text }) => text) : places;
     const [record, second] = records;
@@ -64,30 +62,6 @@ export function createCsvDecoder(options: CsvOptions): Decoder {
   }
 
   return { prepare: async () => {}, decode, schema: () => columns };
-}
-
-/** The records of `text`, or what is wrong with its quotes. A byte order mark before them is left out. */
-function readRecords(text: string, delimiter: string): Field[][] | string {
-  const csv = text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
-  if (!/["\r]/.test(csv)) return splitPlain(csv, delimiter);
-  try {
-    return parse(csv, {
-      delimiter,
-      record_delimiter: ["\r\n", "\n"],
-      relax_column_count: true,
-      cast: (field, { quoting }) => ({ text: field, isQuoted: quoting }),
-    }) as unknown as Field[][];
-  } catch (error) {
-    if (error instanceof CsvError) return error.message;
-    throw error;
-  }
-}
-
-/** Where nothing is quoted there is nothing to parse, and most messages are like that: a parser for each takes fifty times as long. */
-function splitPlain(csv: string, delimiter: string): Field[][] {
-  const lines = csv.split("\n");
-  if (lines.at(-1) === "") lines.pop();
-  return lines.map((line) => line.split(delimiter).map((text) => ({ text, isQuoted: false })));
 }
 
 /**

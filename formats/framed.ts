@@ -56,7 +56,7 @@ export function createFramedDecoder<T>(registry: Registry, format: FramedFormat<
 
   return {
     async prepare(values, signal) {
-      if (known.size > MOST_KNOWN) known.clear();
+      if (known.size > MOST_KNOWN) forgetBad(known);
       const wanted = new Map<string, Frame>();
       for (const value of values) {
         const frame = read(value);
@@ -96,6 +96,11 @@ export function readSchemaId(
     return bad("WRONG_FRAMING", "the value does not begin with a zero and the id of a schema in four bytes");
   const id = new DataView(value.buffer, value.byteOffset, 5).getUint32(1);
   return { id, payload: value.subarray(5) };
+}
+
+/** Others stay: a batch that is prepared may yet have to be decoded. */
+function forgetBad<T>(known: Map<string, Known<T>>): void {
+  for (const [key, schema] of known) if ("bad" in schema) known.delete(key);
 }
 
 function keyOf({ id, part }: Frame): string {

@@ -93,6 +93,19 @@ test("a schema is asked for once, one that the registry does not know each time"
   assert.equal(outcome(decoder, values[2]!), '{"a":0}');
 });
 
+test("places that no message has, however many, push out no schema that a prepared batch needs", async () => {
+  const good = framed(1, [0], [8, 5]);
+  const { decoder } = await prepared([good], TWO);
+  const varint = (index: number) => [0x80 | ((index << 1) & 0x7f), (index >> 6) & 0x7f];
+  const strange = Array.from({ length: 8100 }, (_, i) => framed(1, [2], varint(i + 2)));
+  const deeper = strange.map((_, i) => framed(1, [4], varint(i + 2), [0]));
+  for (const values of [strange, deeper, [good]]) await decoder.prepare(values, signal);
+  assert.equal(outcome(decoder, good), '{"a":5}');
+  assert.equal(outcome(decoder, strange[99]!), "UNKNOWN_SCHEMA");
+  await decoder.prepare(strange.slice(99, 100), signal);
+  assert.equal(outcome(decoder, strange[99]!), "UNKNOWN_MESSAGE");
+});
+
 test("an outage of the registry rejects, so that nobody takes its messages for bad ones", async () => {
   const decoder = createRegistryProtobufDecoder({
     ...fixedRegistry([]),
