@@ -1,6 +1,13 @@
 /** `docs/reliability.md`, made of results alone: no number in it is written by hand. */
 
+import { readFileSync } from "node:fs";
 import type { Outcome, Scenario } from "./scenario.ts";
+
+/** Results as `--out` wrote them, a line each. */
+export function readOutcomes(file: string | URL): Outcome[] {
+  const lines = readFileSync(file, "utf8").trim().split("\n");
+  return lines.map((line) => JSON.parse(line) as Outcome);
+}
 
 export function reliabilityPage(all: readonly Outcome[], scenarios: readonly Scenario[]): string {
   const run = all.filter(({ notRun }) => notRun === undefined);

@@ -4,21 +4,21 @@
  *   npm run chaos                                   every scenario once, with a seed that is printed
  *   npm run chaos -- --seed 7 --only zombie,churn   these, with the choices of that seed again
  *   npm run chaos -- --minutes 60 --out FILE        rounds with further seeds for an hour; a JSON line per scenario and round
- *   npm run chaos -- --out FILE --write-docs        docs/reliability.md from all lines of that file, this run's among them
+ *   npm run chaos -- --out FILE --write-docs        docs/reliability.md from all lines of that file, this run's among them; with
+ *                                                   --rounds 0 from those that are there
  *   npm run chaos -- --list                         what there is
  *
  * A seed fixes what is chosen, when and how often; not how fast the machine is in between.
  */
 
-import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { reliabilityPage } from "./page.ts";
+import { readOutcomes, reliabilityPage } from "./page.ts";
 import type { Outcome } from "./scenario.ts";
 import { openServices } from "./services.ts";
 import { runSuite, SCENARIOS } from "./suite.ts";
 
-const RESULTS = fileURLToPath(new URL("./results.ndjson", import.meta.url));
 const PAGE = fileURLToPath(new URL("../../docs/reliability.md", import.meta.url));
 
 const { values: flags } = parseArgs({
@@ -27,7 +27,8 @@ const { values: flags } = parseArgs({
     minutes: { type: "string", default: "0" },
     only: { type: "string" },
     parallel: { type: "string", default: "2" },
-    out: { type: "string", default: RESULTS },
+    rounds: { type: "string", default: "1" },
+    out: { type: "string" },
     "write-docs": { type: "boolean", default: false },
     list: { type: "boolean", default: false },
   },
@@ -49,7 +50,7 @@ function tell(outcome: Outcome): void {
   const verdict = outcome.failure ? "FAILED" : outcome.notRun ? "NOT RUN" : "ok";
   console.log(`${verdict.padEnd(8)}${scenario} (seed ${seed}, ${seconds} s): ${outcome.notRun ?? figures}`);
   if (outcome.failure) console.log(outcome.failure);
-  appendFileSync(flags.out, `${JSON.stringify(outcome)}\n`);
+  if (flags.out !== undefined) appendFileSync(flags.out, `${JSON.stringify(outcome)}\n`);
 }
 
 async function main(): Promise<number> {
@@ -58,34 +59,32 @@ async function main(): Promise<number> {
       console.log(`${name}\n  does: ${injects}\n  then: ${expects}`);
     return 0;
   }
+  if (flags["write-docs"] && flags.out === undefined) throw new Error("--write-docs needs --out FILE");
+  const failures = Number(flags.rounds) > 0 ? await runRounds() : 0;
+  if (flags["write-docs"] && flags.out !== undefined)
+    writeFileSync(PAGE, reliabilityPage(readOutcomes(flags.out), SCENARIOS));
+  return failures === 0 ? 0 : 1;
+}
+
+/** Resolves with how many scenarios failed. */
+async function runRounds(): Promise<number> {
   const scenarios = chosen();
   const first = Number(flags.seed ?? Math.floor(Math.random() * 2 ** 31));
   const untilMs = performance.now() + Number(flags.minutes) * 60_000;
   const services = await openServices();
   let failures = 0;
   try {
-    for (let round = 0; round === 0 || performance.now() < untilMs; round++) {
-      console.log(`seed ${first + round}: --seed ${first + round} repeats this round`);
-      const outcomes = await runSuite({
-        ...{ scenarios, services, seed: first + round, parallel: Number(flags.parallel) },
-        onOutcome: tell,
-      });
+    for (let round = 0; round < Number(flags.rounds) || performance.now() < untilMs; round++) {
+      const seed = first + round;
+      console.log(`seed ${seed}: --seed ${seed} repeats this round`);
+      const parallel = Number(flags.parallel);
+      const outcomes = await runSuite({ scenarios, services, seed, parallel, onOutcome: tell });
       failures += outcomes.filter(({ failure }) => failure !== undefined).length;
     }
   } finally {
     await services.close();
   }
-  if (flags["write-docs"]) {
-    const lines = readFileSync(flags.out, "utf8").trim().split("\n");
-    writeFileSync(
-      PAGE,
-      reliabilityPage(
-        lines.map((line) => JSON.parse(line) as Outcome),
-        SCENARIOS,
-      ),
-    );
-  }
-  return failures === 0 ? 0 : 1;
+  return failures;
 }
 
 process.exitCode = await main();
