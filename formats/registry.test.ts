@@ -170,7 +170,7 @@ test("whatever is no answer of a registry is an outage: no message becomes bad b
     /no schema/,
     /no schema/,
     /redirects .* to http:\/\/other$/,
-    /does not answer: UND_ERR_SOCKET/,
+    /does not answer: (UND_ERR_SOCKET|ECONNRESET)/,
     /does not answer within 300 ms/,
     /does not answer within 300 ms/,
   ];

@@ -114,7 +114,9 @@ async function fetched(): Promise<string> {
     const archive = join(temporary, `apicurio-registry-app-${APICURIO}-all.tar.gz`);
     await runReferee("tar", ["xzf", archive, "-C", temporary]);
     await rm(archive);
-    if (!existsSync(folder)) await rename(temporary, folder);
+    await rename(temporary, folder).catch((error: unknown) => {
+      if (!existsSync(folder)) throw error;
+    });
   } finally {
     await rm(temporary, { recursive: true, force: true });
   }
