@@ -76,6 +76,7 @@ export const ingest = defineCommand({
     // Loaded here: the client, DuckDB and the S3 SDK are heavy, and what is above can fail without them.
     const { createIngest } = await import("../ingest/run.ts");
     const { createMetrics, exposeReports } = await import("../ingest/metrics.ts");
+    const { areReady } = await import("../ingest/report.ts");
     const { createRowReader } = await import("../ingest/table-rows.ts");
     const { createEncoder } = await import("../engine/duckdb-encoder.ts");
     const { openFileCache } = await import("../engine/file-cache.ts");
@@ -141,13 +142,7 @@ export const ingest = defineCommand({
       );
       exposeReports(registry, () => running.reports());
       const state = () => ({ part: "ingest", pid: process.pid, streams: running.reports() });
-      const isReady = () => {
-        const reports = running.reports();
-        return (
-          reports.length === streams.length &&
-          reports.every((one) => one.state === "running" || one.state === "paused")
-        );
-      };
+      const isReady = () => areReady(running.reports());
       const part = await servePart(
         "ingest",
         { isHealthy: () => true, isReady, state, registry },

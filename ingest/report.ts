@@ -256,3 +256,9 @@ export function createReport(options: Pick<StreamOptions, "topic" | "tableUri">,
     }),
   };
 }
+
+/** Whether a process of these streams does its work: each has begun, or has failed for good and leaves the others to theirs. */
+export function areReady(reports: readonly Pick<StreamReport, "state">[]): boolean {
+  const works = ({ state }: Pick<StreamReport, "state">) => state === "running" || state === "paused";
+  return reports.some(works) && reports.every((one) => works(one) || one.state === "failed");
+}
