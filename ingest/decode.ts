@@ -1,7 +1,7 @@
 /** Messages of a chunk as what the encoder reads: JSON objects, one a message, each of which knows the message it came from. */
 
 import type { BadRecord } from "../engine/encoder.ts";
-import { createRawBatch, type RawBatch, type RawMessage } from "../engine/raw-batch.ts";
+import { createRawBatch, type RawBatch } from "../engine/raw-batch.ts";
 import { decodeBatch, payloads } from "../formats/decode-batch.ts";
 import type { Decoder } from "../formats/decoder.ts";
 
@@ -35,7 +35,7 @@ export async function decodeMessages(
   const batch = createRawBatch();
   for (const { index, json } of decoded.parts) {
     const original = keepRaw ? { original: raw.value(index) } : {};
-    batch.append({ ...messageAt(raw, index), value: json, ...original });
+    batch.append({ ...raw.message(index), value: json, ...original });
   }
   const seen = new Set([...decoded.parts, ...decoded.bad].map(({ index }) => index));
   const skipped = Array.from({ length: raw.length }, (_, i) => i).filter((i) => !seen.has(i));
@@ -49,22 +49,8 @@ export function without(decoded: Decoded, left: ReadonlySet<number>): Decoded {
   for (let i = 0; i < decoded.batch.length; i++) {
     const place = decoded.placeOf(i);
     if (left.has(place)) continue;
-    batch.append(messageAt(decoded.batch, i));
+    batch.append(decoded.batch.message(i));
     places.push(place);
   }
   return { ...decoded, batch, placeOf: (index) => places[index]! };
-}
-
-function messageAt(raw: RawBatch, i: number): RawMessage {
-  return {
-    topic: raw.topic(i),
-    partition: raw.partition(i),
-    offset: raw.offset(i),
-    timestampMs: raw.timestampMs(i),
-    timestampType: raw.timestampType(i),
-    generation: raw.generation(i),
-    key: raw.key(i),
-    value: raw.value(i),
-    headers: raw.headers(i),
-  };
 }

@@ -12,6 +12,7 @@ import { mergeSchema } from "../delta/schema-merge.ts";
 import { openStore } from "../delta/store/open.ts";
 import type { Snapshot } from "../delta/table.ts";
 import type { StructType } from "../delta/types.ts";
+import type { Decoder } from "../formats/decoder.ts";
 import { arrayOf, mapOf, struct } from "../test/support/encoder-fixture.ts";
 import { type Fixture, streamFixture } from "../test/support/stream-fixture.ts";
 
@@ -245,4 +246,62 @@ test("hours and buckets partition a new table, and a start under other settings 
     fixture.start({ once: true, partitionBy: ["date", "hour", "bucket(8,id)"] }).ended,
     (error) => isLabError(error, "SCHEMA_MISMATCH") && /16 buckets/.test(error.message),
   );
+});
+
+/** A format whose newest schema is what is given: values are JSON as they stand. */
+const promising = (schema: StructType): Decoder => ({
+  prepare: async () => {},
+  decode: (value) => ({ objects: value ? [value] : [] }),
+  schema: () => schema,
+});
+
+test("a schema that promises wider types and new columns changes the table before any message needs it, where the table allows it", async (t) => {
+  const fixture = await streamWith(t, '{"n":1}');
+  const options = { once: true, format: "avro" as const, tableProperties: WIDENING };
+  await fixture.start(options, { decoder: promising(N) }).ended;
+  assert.equal((await latest(fixture)).schema.fields[0]?.type, "integer");
+  send(fixture, '{"n":2}');
+  const promised = struct({ n: "double", N: "long", s: struct({ x: arrayOf("date") }) });
+  await fixture.start(options, { decoder: promising(promised) }).ended;
+  const { schema } = await latest(fixture);
+  assert.deepEqual(
+    schema.fields.slice(0, -1).map(({ name, type }) => [name, type]),
+    [
+      ["n", "double"],
+      ["s", struct({ x: arrayOf("date") })],
+    ],
+  );
+  assert.deepEqual(schema.fields[0]?.metadata["delta.typeChanges"], [
+    { fromType: "integer", toType: "double" },
+  ]);
+  assert.deepEqual(await numbers(fixture), ["1.0", "2.0"]);
+});
+
+test("a schema that promises a wider type leaves a table that does not allow it as it is: what has no room is a letter", async (t) => {
+  const fixture = await streamWith(t, '{"n":1}');
+  const options = { once: true, format: "avro" as const };
+  await fixture.start(options, { decoder: promising(N) }).ended;
+  send(fixture, '{"n":2}', '{"n":3000000000}');
+  await fixture.start(options, { decoder: promising(struct({ n: "long" })) }).ended;
+  assert.equal((await latest(fixture)).schema.fields[0]?.type, "integer");
+  assert.deepEqual(await numbers(fixture), ["1", "2"]);
+  assert.deepEqual(await lettersOf(fixture), ["OUT_OF_RANGE"]);
+});
+
+test("with keepRaw rows keep the bytes of a message of several objects, also where another one of them is bad", async (t) => {
+  const fixture = await streamWith(t, '{"n":1}', '{"n":"x"}{"n":5}');
+  const split: Decoder = {
+    ...promising(N),
+    decode: (value) => ({
+      objects: Buffer.from(value!)
+        .toString()
+        .split(/(?<=})/)
+        .map((text) => Buffer.from(text)),
+    }),
+  };
+  await fixture.start({ once: true, format: "avro", keepRaw: true }, { decoder: split }).ended;
+  assert.deepEqual(await fixture.rows("SELECT n, decode(_kafka.value) AS v FROM t"), [
+    { n: 1, v: '{"n":1}' },
+  ]);
+  assert.deepEqual(await lettersOf(fixture), ["WRONG_TYPE"]);
 });
