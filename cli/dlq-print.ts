@@ -100,7 +100,8 @@ export function replayPage(name: string, result: ReplayResult, isDryRun: boolean
     `${plural(replayed, "letter")} ${would}replayed as ${plural(rows, "row")}${version === null ? "" : `, version ${count(version)}`}`,
   ];
   if (present > 0) parts.push(`${count(present)} in the table already`);
-  if (filtered > 0) parts.push(`${count(filtered)} left out by the transform and ${would}dropped`);
+  if (filtered > 0)
+    parts.push(`${count(filtered)} left out (by the transform, or without a value) and ${would}dropped`);
   if (bad > 0) parts.push(`${count(bad)} still bad`);
   if (pending > 0)
     parts.push(`${count(pending)} not settled yet: their ingester (--app) has to run once more before`);

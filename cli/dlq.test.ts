@@ -149,6 +149,21 @@ test("the transform of the stream in lab.yaml, where that brings the topic to th
   assert.match(out, /: 1 letter replayed as 1 row/, err);
 });
 
+test("messages in another format than the stream was told", async (t) => {
+  const fixture = await dlqFixture(t);
+  fixture.kafka.createTopic("t", 1);
+  fixture.kafka.append("t", 0, [
+    text('{"id":0,"amount":1}'),
+    text('{"id":1,"amount":1}\n{"id":2,"amount":2}'),
+  ]);
+  await fixture.start({ once: true, schema: { type: "struct", fields } }).ended;
+  const args = [fixture.tableUri, "--scratch", join(fixture.folder, "scratch"), "--all"];
+  assert.match((await lab("dlq", "replay", ...args)).out, /1 still bad/);
+  const { out, err } = await lab("dlq", "replay", ...args, "--format", "ndjson");
+  assert.match(out, /: 1 letter replayed as 2 rows, version 2$/m, err);
+  assert.equal((await fixture.rows("SELECT DISTINCT id FROM t")).length, 3);
+});
+
 test("wrong words are named", async (t) => {
   const { args } = await threeLetters(t);
   for (const [argv, says] of [

@@ -1,7 +1,5 @@
 /** `lab dlq`: the dead letters of a table, to look at, replay and drop. */
 
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
-import { join } from "node:path";
 import { LabError } from "../core/errors.ts";
 import { toJson } from "../core/ops.ts";
 import { toggle } from "../core/setting-kinds.ts";
@@ -12,6 +10,7 @@ import { countLetters, listLetters, showLetters } from "../letters/list.ts";
 import type { LetterTables } from "../letters/tables.ts";
 import { nearNames } from "../query/near-names.ts";
 import { type Context, defineCommand } from "./command.ts";
+import { ENCODING, openEncoding } from "./dlq-encode.ts";
 import {
   contentDocument,
   contentPage,
@@ -21,7 +20,7 @@ import {
   replayPage,
 } from "./dlq-print.ts";
 import { FILTER, letterFilter, offsetSpan } from "./dlq-settings.ts";
-import { ENCODING, streamOf, withLetterTables } from "./dlq-tables.ts";
+import { withLetterTables } from "./dlq-tables.ts";
 import { count, plural } from "./lines.ts";
 import { progress } from "./progress.ts";
 import { WORK, workbenchOptions } from "./work-settings.ts";
@@ -183,17 +182,11 @@ async function chosenLetters(work: Work, verb: string): Promise<LetterFilter> {
 }
 
 async function replay(work: Work): Promise<void> {
-  const { context, values, tables, name, uri } = work;
-  const { screen, common, signal, lab } = context;
+  const { context, values, tables, name } = work;
+  const { screen, common, signal } = context;
   const filter = await chosenLetters(work, "replay");
-  // Loaded here: what is above can fail without DuckDB's encoder.
-  const { createEncoder } = await import("../engine/duckdb-encoder.ts");
+  const encoding = await openEncoding(work);
   const { replayLetters } = await import("../letters/replay.ts");
-  const { encodeAsStream } = await import("../letters/stream-encode.ts");
-  await mkdir(values.scratch, { recursive: true });
-  const stagingDir = await mkdtemp(join(values.scratch, "lab-dlq-"));
-  const encoder = await createEncoder({ stagingDir, memoryLimitBytes: values.memory, threads: 1 });
-  const streams = new Map<string, ReturnType<typeof encodeAsStream>>();
   let bar: ReturnType<typeof progress> | undefined;
   try {
     const result = await replayLetters(
@@ -203,15 +196,7 @@ async function replay(work: Work): Promise<void> {
         app: values.app,
         filter,
         isDryRun: values.dryRun,
-        encode(batch, table, stopping) {
-          const { topic } = table;
-          const stream = streamOf(topic, uri, values, lab);
-          const isOtherTransform = values.transform !== undefined;
-          const encode =
-            streams.get(topic) ?? encodeAsStream({ encoder, decoder: null, stream, isOtherTransform });
-          streams.set(topic, encode);
-          return encode(batch, table, stopping);
-        },
+        encode: encoding.encode,
         onProgress(done, total) {
           bar ??= progress(screen, "letters", total);
           bar.update(done);
@@ -223,8 +208,7 @@ async function replay(work: Work): Promise<void> {
     else screen.out(`${replayPage(name, result, values.dryRun, screen)}\n`);
   } finally {
     bar?.end();
-    await encoder.close();
-    await rm(stagingDir, { recursive: true, force: true });
+    await encoding.close();
   }
 }
 
