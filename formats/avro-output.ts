@@ -109,6 +109,10 @@ export function createJsonOutput(): JsonOutput {
       at = position;
       string(text);
     },
-    take: () => Uint8Array.prototype.slice.call(buffer, 0, at),
+    take() {
+      const copy = Buffer.allocUnsafe(at);
+      buffer.copy(copy, 0, 0, at);
+      return copy;
+    },
   };
 }
