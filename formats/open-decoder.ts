@@ -3,13 +3,8 @@
 import { statSync } from "node:fs";
 import { LabError } from "../core/errors.ts";
 import type { StructType } from "../delta/types.ts";
-import { createAvroDecoder } from "./avro.ts";
-import { createCsvDecoder } from "./csv.ts";
 import type { Decoder } from "./decoder.ts";
 import { createJsonLinesDecoder } from "./json-lines.ts";
-import { createRegistryJsonSchemaDecoder } from "./json-schema.ts";
-import { createProtobufDecoder, createRegistryProtobufDecoder } from "./protobuf.ts";
-import { readProtobufSource } from "./protobuf-file.ts";
 import type { Registry } from "./registry.ts";
 import { withTombstones } from "./tombstones.ts";
 import type { Wire } from "./wire.ts";
@@ -52,14 +47,21 @@ async function formatDecoder(
       },
     );
   };
+  // Libraries are loaded where they are needed: a stream of JSON starts without any of them.
   switch (format) {
-    case "json":
-      return schemas.kind === "registry" ? createRegistryJsonSchemaDecoder(registry()) : null;
+    case "json": {
+      if (schemas.kind !== "registry") return null;
+      const { createRegistryJsonSchemaDecoder } = await import("./json-schema.ts");
+      return createRegistryJsonSchemaDecoder(registry());
+    }
     case "ndjson":
       return createJsonLinesDecoder();
-    case "csv":
+    case "csv": {
+      const { createCsvDecoder } = await import("./csv.ts");
       return createCsvDecoder({ ...wire.csv, columns: sources.columns });
+    }
     case "avro": {
+      const { createAvroDecoder } = await import("./avro.ts");
       if (schemas.kind !== "file")
         return createAvroDecoder({ framing: "confluent", registry: registry() }, signal);
       const isFolder = statSync(schemas.path, { throwIfNoEntry: false })?.isDirectory() ?? false;
@@ -67,10 +69,12 @@ async function formatDecoder(
         ? createAvroDecoder({ framing: "single-object", schemas: schemas.path }, signal)
         : createAvroDecoder({ framing: "plain", schema: schemas.path }, signal);
     }
-    case "protobuf":
-      return schemas.kind === "file"
-        ? createProtobufDecoder(readProtobufSource(schemas.path, wire.message))
-        : createRegistryProtobufDecoder(registry());
+    case "protobuf": {
+      const { createProtobufDecoder, createRegistryProtobufDecoder } = await import("./protobuf.ts");
+      if (schemas.kind !== "file") return createRegistryProtobufDecoder(registry());
+      const { readProtobufSource } = await import("./protobuf-file.ts");
+      return createProtobufDecoder(readProtobufSource(schemas.path, wire.message));
+    }
     case "text":
     case "bytes":
       return null;
