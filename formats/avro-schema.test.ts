@@ -7,9 +7,9 @@ import { isLabError } from "../core/errors.ts";
 import type { DataType, StructType } from "../delta/types.ts";
 import { fingerprint } from "./avro-fingerprint.ts";
 import { readSchemaFile, readSchemaFolder } from "./avro-folder.ts";
-import { mergeColumns } from "./avro-merge.ts";
 import { planAvro } from "./avro-plan.ts";
 import { canonicalForm, parseAvroSchema } from "./avro-schema.ts";
+import { mergeColumns } from "./merge-columns.ts";
 
 const text = (schema: unknown) => ({ text: JSON.stringify(schema), references: [] });
 const columnsOf = (schema: unknown) => planAvro(parseAvroSchema(text(schema))).columns;

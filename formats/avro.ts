@@ -8,11 +8,11 @@ import { inParallel } from "../core/in-parallel.ts";
 import type { StructType } from "../delta/types.ts";
 import { readSchemaFile, readSchemaFolder } from "./avro-folder.ts";
 import { confluentFrame, notThere, otherFraming, singleObjectFrame } from "./avro-frame.ts";
-import { mergeColumns } from "./avro-merge.ts";
 import { type AvroPlan, planAvro } from "./avro-plan.ts";
 import { parseAvroSchema } from "./avro-schema.ts";
 import { createDecodeValue } from "./avro-value.ts";
 import type { Decoder, Undecodable } from "./decoder.ts";
+import { mergeColumns } from "./merge-columns.ts";
 import type { RegisteredSchema, Registry } from "./registry.ts";
 
 export type AvroOptions =

@@ -5,8 +5,8 @@
 
 import { isLabError } from "../core/errors.ts";
 import type { StructType } from "../delta/types.ts";
-import { mergeColumns } from "./avro-merge.ts";
 import type { Decoded, Decoder, Undecodable } from "./decoder.ts";
+import { mergeColumns } from "./merge-columns.ts";
 import type { RegisteredSchema, Registry } from "./registry.ts";
 
 /** `part`: which of several things in the schema the payload is; empty where there is one. */
