@@ -64,6 +64,7 @@ function input(more: Partial<ResumeInput> & { low?: bigint; high?: bigint } = {}
       rowsFrom: async () => [],
     },
     routed: createRoutedTables("memory://t", async () => memoryStore(), {}),
+    before: null,
     signal,
     ...rest,
   };
@@ -95,10 +96,52 @@ test("without a position: from the start, the end, a time or an offset, as asked
   await assert.rejects(at({ kind: "offsets", next: new Map([[0, 101n]]) }), fails("USAGE", /from 5 to 100/));
 });
 
-test("explicit offsets that would skip or double are refused", async () => {
-  const base = input({ rows: await settledAt(41n) });
-  const start = { kind: "offsets" as const, next: new Map([[0, 50n]]) };
-  await assert.rejects(readResume({ ...base, options: { ...base.options, start } }), fails("USAGE", /--app/));
+test("explicit offsets that would skip or double are refused, and those where the table is are not", async () => {
+  const rows = await settledAt(41n);
+  const at = (offset: bigint, partition = 0, before: ResumeInput["before"] = null) => {
+    const base = input({ rows, before });
+    const start = { kind: "offsets" as const, next: new Map([[partition, offset]]) };
+    return readResume({ ...base, options: { ...base.options, start } });
+  };
+  const says = (what: RegExp) => (error: unknown) => isLabError(error, "USAGE") && what.test(error.message);
+  await assert.rejects(at(50n), fails("USAGE", /--app/));
+  await assert.rejects(at(50n), says(/would skip/));
+  await assert.rejects(at(30n), says(/would double/));
+  await assert.rejects(at(0n, 7), says(/no partition 7/));
+  assert.equal((await at(42n)).next.get(0), 42n);
+  // The same process later on: the table is where its own commits brought it.
+  assert.equal((await at(30n, 0, new Map())).next.get(0), 42n);
+});
+
+test("latest is one end for all partitions, found once: not where the table knows the topic, nor anew in a process that found it", async () => {
+  const latest = { kind: "latest" as const };
+  const read = (more: Parameters<typeof input>[0]) => {
+    const base = input(more);
+    return readResume({ ...base, options: { ...base.options, start: latest } });
+  };
+  const two = {
+    ...input().admin,
+    watermarks: async () => new Map([0, 1].map((n) => [n, { low: 5n, high: 100n }])),
+  };
+  const first = await read({ admin: two });
+  assert.deepEqual([first.next, first.begun], [new Map([[0, 100n]]), new Map([0, 1].map((n) => [n, 100n]))]);
+  const again = await read({ admin: two, before: new Map([[0, 90n]]) });
+  assert.deepEqual(
+    [...again.begun],
+    [
+      [0, 90n],
+      [1, 100n],
+    ],
+  );
+  const added = await read({ admin: two, partitions: [0, 1], rows: await settledAt(41n) });
+  assert.deepEqual(
+    [...added.next],
+    [
+      [0, 42n],
+      [1, 5n],
+    ],
+  );
+  assert.equal(added.begun.size, 0);
 });
 
 test("a position that retention has passed is never a silent reset", async () => {

@@ -24,6 +24,11 @@ export type Resume = {
   recordGeneration: number;
   /** Partitions whose stored position is to be lowered or moved by the user's word, not by progress. */
   overridden: Set<number>;
+  /**
+   * Where the topic was begun at its end, for all of its partitions: to be settled before anything flows. Found anew at each reading, the end
+   * would have moved past records that were read and not committed, or that came to a partition of which nothing is committed yet.
+   */
+  begun: ReadonlyMap<number, bigint>;
   /** What routed tables hold beyond the settled positions. */
   routed: RoutedResume;
 };
@@ -36,6 +41,8 @@ export type ResumeInput = {
   admin: Pick<Admin, "watermarks" | "offsetsAt" | "recordAt">;
   rowReader: RowReader;
   routed: Destination["routed"];
+  /** `begun` of the reading before, in this process: null at the first one. */
+  before: Resume["begun"] | null;
   signal: AbortSignal;
 };
 
@@ -66,6 +73,7 @@ export async function readResume(input: ResumeInput): Promise<Resume> {
     verdicts: new Map(),
     recordGeneration: known.generation,
     overridden: new Set(),
+    begun: new Map(),
     routed: { ahead: new Map(), written: [] },
   };
 
@@ -87,7 +95,9 @@ export async function readResume(input: ResumeInput): Promise<Resume> {
       resume.next.set(partition, next);
     }
   }
-  refuseContradiction(options, stored);
+  // Later on, the table is ahead of what was asked for by this stream's own commits.
+  if (input.before === null) refuseContradiction(options, stored, watermarks);
+  if (options.start.kind === "latest") resume.begun = beginning(input, watermarks, appIdForm);
   await placeFresh(input, fresh, watermarks, resume);
   await readVerdicts(input, resume);
   if (rows) {
@@ -168,10 +178,34 @@ async function findReset(
   return { error: expiry, overridden: below };
 }
 
-/** Explicit start offsets may not skip or repeat what the table already knows. */
-function refuseContradiction(options: ResumeInput["options"], stored: ReadonlyMap<number, bigint>): void {
+/** The ends of all partitions, if the table knows none of the topic; else nothing: a partition that it does not know was added since. */
+function beginning(
+  { options, rows, before }: ResumeInput,
+  watermarks: ReadonlyMap<number, Watermarks>,
+  form: AppIdForm,
+): Resume["begun"] {
+  const { app, topic } = options;
+  const isKnown = (partition: number) => rows?.snapshot.txn(appId(app, topic, partition, form)) !== undefined;
+  if ([...watermarks.keys()].some(isKnown)) return new Map();
+  return new Map([...watermarks].map(([partition, { high }]) => [partition, before?.get(partition) ?? high]));
+}
+
+/** Explicit start offsets may not skip or repeat what the table already knows, nor name what is not there. */
+function refuseContradiction(
+  options: ResumeInput["options"],
+  stored: ReadonlyMap<number, bigint>,
+  watermarks: ReadonlyMap<number, Watermarks>,
+): void {
   if (options.start.kind !== "offsets") return;
   for (const [partition, wanted] of options.start.next) {
+    if (!watermarks.has(partition))
+      throw new LabError(
+        "USAGE",
+        `--start ${partition}:${wanted}: ${options.topic} has no partition ${partition}`,
+        {
+          hint: `it has ${[...watermarks.keys()].join(", ")}`,
+        },
+      );
     const next = stored.get(partition);
     if (next === undefined || next === wanted) continue;
     throw new LabError(
@@ -208,7 +242,7 @@ async function placeFresh(
     const { low, high } = watermarks.get(partition) ?? { low: 0n, high: 0n };
     const wanted =
       start.kind === "latest"
-        ? high
+        ? (resume.begun.get(partition) ?? low)
         : start.kind === "time"
           ? (atTime?.get(partition) ?? high)
           : start.kind === "offsets"

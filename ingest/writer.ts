@@ -68,8 +68,15 @@ export function createWriter(options: StreamOptions, deps: WriterDeps): Writer {
   };
   let resume: Resume = {
     ...{ next: new Map(), appIdForm: "lab", verdicts: new Map() },
-    ...{ recordGeneration: 0, overridden: new Set(), routed: { ahead: new Map(), written: [] } },
+    ...{
+      recordGeneration: 0,
+      overridden: new Set(),
+      begun: new Map(),
+      routed: { ahead: new Map(), written: [] },
+    },
   };
+  /** Where the last `read` found that the topic was begun at its end; null before the first. */
+  let begun: Resume["begun"] | null = null;
   /** Positions that the user's word moved and no commit has yet. */
   let moved: ReadonlyMap<number, bigint> = new Map();
   /** The txn of each assigned partition as we last read or wrote it (`PublishInput`). */
@@ -88,7 +95,12 @@ export function createWriter(options: StreamOptions, deps: WriterDeps): Writer {
     retry(attempt, { signal, onFailure: (error, _attempt, pauseMs) => deps.onOutage(error, pauseMs) });
 
   const settledTo = (next: ReadonlyMap<number, bigint>): typeof owned =>
-    new Map([...owned, ...[...next].map(([partition, offset]) => [partition, offset - 1n] as const)]);
+    new Map(
+      [...owned].map(([partition, txn]) => [
+        partition,
+        next.has(partition) ? next.get(partition)! - 1n : txn,
+      ]),
+    );
 
   async function publishAll(
     contents: readonly ChunkContent[],
@@ -116,6 +128,29 @@ export function createWriter(options: StreamOptions, deps: WriterDeps): Writer {
       unrecorded = [...unrecorded, ...contents.map((content) => ({ ...content, letters: [] }))];
     }
     return done;
+  }
+
+  /** False where another worker was first with the positions that were to be settled at once: they are to be read again. */
+  async function readOnce(partitions: readonly number[], signal: AbortSignal): Promise<boolean> {
+    resume = await patient(async () => {
+      ({ rows, letters } = await destination.refresh(signal));
+      if (rows) await requireWritable(encoder, rows.snapshot, signal);
+      return readResume({
+        ...{ options, partitions, rows, letters, signal, before: begun },
+        ...{ admin: deps.admin, rowReader: deps.rowReader, routed: destination.routed },
+      });
+    }, signal);
+    signal.throwIfAborted();
+    begun = resume.begun;
+    unrecorded = [];
+    refuseRoute = routeLimit(options.tableUri, options.maxTables, rows ? routesOf(rows.snapshot) : []);
+    const idOf = (partition: number) => appId(options.app, options.topic, partition, resume.appIdForm);
+    owned = new Map(partitions.map((partition) => [partition, rows?.snapshot.txn(idOf(partition))]));
+    const overridden = [...resume.next].filter(([partition]) => resume.overridden.has(partition));
+    moved = new Map([...begun, ...overridden]);
+    // Committed at once, so that the next start need not ask again (`--on-topic-reset skip`), and that "latest" stays where it was.
+    if (!rows || moved.size === 0 || !(options.onTopicReset === "skip" || begun.size > 0)) return true;
+    return (await publishAll([], moved, signal)).kind === "committed";
   }
 
   async function encodeOnce(content: ChunkContent, signal: AbortSignal): Promise<void> {
@@ -150,22 +185,7 @@ export function createWriter(options: StreamOptions, deps: WriterDeps): Writer {
       if (opened) await requireWritable(encoder, opened.snapshot, signal);
     },
     async read(partitions, signal) {
-      resume = await patient(async () => {
-        ({ rows, letters } = await destination.refresh(signal));
-        if (rows) await requireWritable(encoder, rows.snapshot, signal);
-        return readResume({
-          ...{ options, partitions, rows, letters, signal },
-          ...{ admin: deps.admin, rowReader: deps.rowReader, routed: destination.routed },
-        });
-      }, signal);
-      signal.throwIfAborted();
-      unrecorded = [];
-      refuseRoute = routeLimit(options.tableUri, options.maxTables, rows ? routesOf(rows.snapshot) : []);
-      const idOf = (partition: number) => appId(options.app, options.topic, partition, resume.appIdForm);
-      owned = new Map(partitions.map((partition) => [partition, rows?.snapshot.txn(idOf(partition))]));
-      moved = new Map([...resume.next].filter(([partition]) => resume.overridden.has(partition)));
-      // `--on-topic-reset skip`: the new positions are committed at once, so that the next start need not ask again.
-      if (options.onTopicReset === "skip" && moved.size > 0 && rows) await publishAll([], moved, signal);
+      while (!(await readOnce(partitions, signal)));
       return resume;
     },
     async encode(content, signal) {
