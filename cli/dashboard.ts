@@ -87,8 +87,9 @@ export const dashboard = defineCommand({
     const ownHost = WILDCARDS.includes(values.host) ? [] : [values.host];
     const watching = new AbortController();
     const { alerts, ended } = watchAlerts({ control, log, now: Date.now, signal: watching.signal });
+    const registry = new Registry();
     const app = createDashboard({
-      ...{ tables, control, token, alerts, log },
+      ...{ tables, control, token, alerts, registry, log },
       allowedHosts: [...LOOPBACK, ...ownHost, ...values.allowedHosts],
     });
     const server = createServer(app);
@@ -99,7 +100,7 @@ export const dashboard = defineCommand({
         WILDCARDS.includes(values.host) || values.host === "127.0.0.1" ? "localhost" : values.host;
       const address = `http://${shownHost}:${taken}/?token=${token}`;
       const state = () => ({ part: "dashboard", pid: process.pid, address, alerts: alerts() });
-      const source = { isHealthy: () => true, isReady: () => true, state, registry: new Registry() };
+      const source = { isHealthy: () => true, isReady: () => true, state, registry };
       const part = await servePart("dashboard", source, { ...values, address }, env);
       if (screen.isOutLive) screen.out(`${address}\n`);
       log.info({ port: taken }, "serving");

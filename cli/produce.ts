@@ -118,6 +118,22 @@ export const produce = defineCommand({
       },
     });
     registry.registerMetric(acked);
+    new Counter({
+      name: "lab_produce_bytes_total",
+      help: "Value bytes of messages that the broker acknowledged.",
+      labelNames: ["topic"],
+      registers: [registry],
+      collect() {
+        this.reset();
+        this.inc({ topic }, totals.bytes);
+      },
+    });
+    const outages = new Counter({
+      name: "lab_produce_outages_total",
+      help: "Tries that failed as the broker is away.",
+      labelNames: ["topic", "code"],
+      registers: [registry],
+    });
     const state = () => ({
       part: "produce",
       pid: process.pid,
@@ -166,7 +182,8 @@ export const produce = defineCommand({
         onOutage(error) {
           const { code, message } = asLabError(error);
           lastError = { code, message, at: new Date().toISOString() };
-          log.warn({ code }, `outage, trying again: ${message}`);
+          outages.inc({ topic, code });
+          log.warn({ event: "outage", topic, code }, `outage, trying again: ${message}`);
         },
       });
       isDone = true;

@@ -1,7 +1,7 @@
 /** The schedule of upkeep beside an ingester: each chore is a command of its own, so that its memory and its end are, too. */
 
 import { join } from "node:path";
-import { isLabError, LabError } from "../core/errors.ts";
+import { asLabError, isLabError, LabError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { openTable } from "../delta/open.ts";
 import { openStore } from "../delta/store/open.ts";
@@ -87,10 +87,14 @@ async function keepTable(
         perform: (chore, waiting) =>
           inTurn(async () => {
             waiting.throwIfAborted();
-            log.info({ table: uri, chore }, "upkeep");
+            log.info({ event: "upkeep", table: uri, chore }, "upkeep");
             await runCommand(options, [chore, uri, ...ARGS[chore]], waiting);
           }),
-        onFailure: (error, chore) => log.warn({ table: uri, chore, err: String(error) }, "upkeep failed"),
+        onFailure: (error, chore) =>
+          log.warn(
+            { event: "upkeep-failed", code: asLabError(error).code, table: uri, chore, err: String(error) },
+            "upkeep failed",
+          ),
         now: Date.now,
         random: Math.random,
       },

@@ -22,6 +22,8 @@ export type DashboardOptions = {
   token: string;
   /** What GET /api/alerts answers; none where nobody watches. */
   alerts?: () => Alert[];
+  /** Where its numbers are kept; one of its own unless given. */
+  registry?: Registry;
   log: Log;
   now?: () => number;
 };
@@ -35,9 +37,17 @@ const READY_WITHIN_MS = 2_000;
  * Event streams stay open: who closes the server also calls `closeAllConnections()`.
  */
 export function createDashboard(options: DashboardOptions): Express {
-  const { tables, control, allowedHosts, token, alerts = () => [], log, now = Date.now } = options;
+  const {
+    tables,
+    control,
+    allowedHosts,
+    token,
+    alerts = () => [],
+    registry = new Registry(),
+    log,
+    now = Date.now,
+  } = options;
   const events = eventStreams({ tables, control, log, now });
-  const registry = new Registry();
   const app = express();
   app.disable("x-powered-by").disable("etag").set("query parser", "simple");
 
