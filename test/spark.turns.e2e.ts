@@ -1,46 +1,20 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { createTable } from "../delta/create.ts";
 import { localStore } from "../delta/store/local.ts";
 import { deleteRows } from "../upkeep/delete.ts";
 import { optimize } from "../upkeep/optimize.ts";
 import { openWorkbench } from "../upkeep/workbench.ts";
 import { referee } from "./support/python.ts";
-import { sparkCommand } from "./support/spark.ts";
+import { startSpark } from "./support/spark.ts";
 import { structOf } from "./support/sql-table.ts";
 
 const signal = new AbortController().signal;
 const ROWS = 4;
 const NO_OPTIONS = "{}";
-
-/** Spark in a process of its own that does one thing at a time. */
-async function startSpark(t: TestContext, table: string) {
-  const { command, args, env } = await sparkCommand("turns.py", [table]);
-  const child = spawn(command, args, { env, stdio: ["pipe", "pipe", "ignore"] });
-  const ended = once(child, "close");
-  // Its virtual machine ends with its script only: a kill of that would leave it behind.
-  t.after(() => {
-    child.stdin.end();
-    return ended;
-  });
-  const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const answer = async (): Promise<unknown> => {
-    const { value, done } = await answers.next();
-    if (done) throw new Error("Spark ended");
-    return JSON.parse(value);
-  };
-  assert.equal(await answer(), "ready");
-  return (turn: object): Promise<unknown> => {
-    child.stdin.write(`${JSON.stringify(turn)}\n`);
-    return answer();
-  };
-}
 
 test("Spark, deltalake and ours take turns on one table, also with deletes and optimizes: all three read the same rows", async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "lab-turns-"));

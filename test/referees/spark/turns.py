@@ -1,5 +1,6 @@
 """Takes turns with other writers on one Delta table: turns.py TABLE. Each line of standard input is a turn, answered by one line of
-JSON: `{"append": [WRITER, SEQ, ROWS]}`, `{"delete": SQL}`, `{"optimize": true}`, or `{"read": true}`, which gives the rows of each (writer, seq).
+JSON: `{"append": [WRITER, SEQ, ROWS]}`, `{"delete": SQL}`, `{"optimize": true}`, `{"sql": SQL}`, which gives the rows of a statement with {t} for the table, or `{"read": true}`, which
+gives the rows of each (writer, seq).
 """
 import json, sys
 from session import open_session
@@ -20,6 +21,9 @@ for line in sys.stdin:
     elif "optimize" in turn:
         spark.sql(f"OPTIMIZE delta.`{table}`")
         answer = True
+    elif "sql" in turn:
+        rows = spark.sql(turn["sql"].replace("{t}", f"delta.`{table}`")).collect()
+        answer = [row.asDict(recursive=True) for row in rows]
     else:
         rows = spark.read.format("delta").load(table).groupBy("writer", "seq").count().collect()
         answer = sorted([row["writer"], row["seq"], row["count"]] for row in rows)
