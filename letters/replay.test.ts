@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { rm } from "node:fs/promises";
 import { test } from "node:test";
 import { isLabError } from "../core/errors.ts";
 import { openTable } from "../delta/open.ts";
@@ -347,6 +348,58 @@ test("without a table, without letters, and a table that does not say where rows
     isLabError(error, "UNSUPPORTED_FEATURE"),
   );
   assert.deepEqual(await fixture.drop(), { dropped: 1, present: 0 });
+});
+
+test("letters whose table is gone, or was never there, can be listed and dropped", async (t) => {
+  const fixture = await dlqFixture(t);
+  fixture.kafka.createTopic("t", 1);
+  fixture.kafka.append("t", 0, [text("{broken")]);
+  await fixture.start({ once: true }).ended;
+  await assert.rejects(fixture.replay(), (error) => isLabError(error, "TABLE_NOT_FOUND"));
+  assert.equal((await fixture.list()).length, 1);
+  assert.deepEqual(await fixture.drop(), { dropped: 1, present: 0 });
+});
+
+test("a table that is removed under a replay is not written again", async (t) => {
+  const fixture = await twoLetters(t);
+  let isRemoved = false;
+  const wrapStore = (store: Parameters<typeof faultyStore>[0]) =>
+    faultyStore(store, ({ op, path }) => {
+      if (op !== "put" || !path.endsWith(".parquet") || isRemoved) return undefined;
+      isRemoved = true;
+      return rm(new URL(`${fixture.tableUri}/_delta_log`), { recursive: true });
+    });
+  await assert.rejects(fixture.replay({ transform: FIXED, wrapStore }), (error) =>
+    isLabError(error, "NOT_A_TABLE"),
+  );
+  await assert.rejects(openTable(await openStore(fixture.tableUri, { signal }), signal), (error) =>
+    isLabError(error, "NOT_A_TABLE"),
+  );
+});
+
+test("a replay that is stopped: before the commit nothing is left of it, after it the states are written", async (t) => {
+  const fixture = await twoLetters(t);
+  const stores: ReturnType<typeof faultyStore>[] = [];
+  const early = new AbortController();
+  const stopped = fixture.replay({
+    transform: FIXED,
+    signal: early.signal,
+    wrapStore: (store) => {
+      stores.push(
+        faultyStore(store, ({ op, path }) => {
+          if (op === "put" && path.endsWith(".parquet")) early.abort(new Error("stopped"));
+          return undefined;
+        }),
+      );
+      return stores.at(-1)!;
+    },
+  });
+  await assert.rejects(stopped, { message: "stopped" });
+  assert.equal(stores[0]!.calls.filter(({ op }) => op === "delete").length, 1);
+  const late = new AbortController();
+  const onCommitted = () => late.abort(new Error("stopped"));
+  assert.equal((await fixture.replay({ transform: FIXED, signal: late.signal, onCommitted })).replayed, 1);
+  assert.equal((await fixture.list({ states: ["replayed"] })).length, 1);
 });
 
 test("an outage of the store fails a replay before the commit, and leaves nothing behind", async (t) => {

@@ -127,7 +127,9 @@ async function replayOnce(
     dropped: encoded.filtered,
     bad: encoded.bad,
   };
-  const written = { nowMs: (options.now ?? Date.now)(), operation: REPLAY_OPERATION, signal };
+  // What is committed is told, also by one who is asked to stop.
+  const finishing = version === null ? signal : new AbortController().signal;
+  const written = { nowMs: (options.now ?? Date.now)(), operation: REPLAY_OPERATION, signal: finishing };
   await recordOutcomes(desk, tables, looked.letters, outcomes, written);
   return { kind: "done", result: { ...result, version } };
 }

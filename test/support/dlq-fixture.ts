@@ -25,6 +25,7 @@ export type DlqFixture = Fixture & {
       /** Another one than the stream's. */
       transform?: string;
       wrapStore?: (store: Store) => Store;
+      signal?: AbortSignal;
     },
   ): Promise<ReplayResult>;
   drop(options?: Partial<DropOptions> & { wrapStore?: (store: Store) => Store }): Promise<DropResult>;
@@ -55,7 +56,7 @@ export async function dlqFixture(t: TestContext): Promise<DlqFixture> {
 
   return {
     ...fixture,
-    async replay({ stream, transform, wrapStore, ...options } = {}) {
+    async replay({ stream, transform, wrapStore, signal: stop = signal, ...options } = {}) {
       const stagingDir = join(fixture.folder, `dlq-${stagings++}`);
       await mkdir(stagingDir, { recursive: true });
       const encoder = await createEncoder({ stagingDir, memoryLimitBytes: 256 << 20, threads: 1 });
@@ -76,7 +77,7 @@ export async function dlqFixture(t: TestContext): Promise<DlqFixture> {
       });
       const given = { app: "lab", filter: {}, encode, scratchDir, threads: 1, ...options };
       try {
-        return await withTables((tables) => replayLetters(tables, given, signal), wrapStore);
+        return await withTables((tables) => replayLetters(tables, given, stop), wrapStore);
       } finally {
         await encoder.close();
       }
