@@ -1,11 +1,15 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { isLabError } from "../core/errors.ts";
 import { silentLog } from "../core/log.ts";
 import { brokerProperties, propertiesText } from "./broker-properties.ts";
 import { findJava, javaMajor } from "./java.ts";
 import { bringUpKafka } from "./kafka.ts";
 import { imageVariable } from "./kafka-docker.ts";
+import { bringUpS3 } from "./s3.ts";
 
 const signal = new AbortController().signal;
 
@@ -27,6 +31,27 @@ test("without Docker, Java or an address the error names the three ways", async 
       return true;
     },
   );
+});
+
+test("services at addresses that others run end, for whoever waits, when they are closed", async (t) => {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.after(() => server.close());
+  const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const common = { dataDir: "/nowhere", port: 0, log: silentLog, signal };
+  for (const service of [
+    await bringUpKafka({ ...common, choice: address }),
+    await bringUpS3({ ...common, endpoint: `http://${address}` }),
+  ]) {
+    let hasEnded = false;
+    void service.exited.then(() => {
+      hasEnded = true;
+    });
+    await setImmediate();
+    assert.equal(hasEnded, false);
+    await service.close();
+    await service.exited;
+  }
 });
 
 test("versions of Java are read in the old and the new form", async () => {

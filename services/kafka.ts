@@ -17,7 +17,7 @@ export type KafkaService = {
   rung: "address" | "docker" | "jvm";
   /** The broker's process, where it is one of this machine that was started here. */
   pid: number | null;
-  /** Resolves if the broker that was started here ends by itself; never for an address. */
+  /** Resolves if the broker that was started here ends by itself; for an address at `close`. */
   exited: Promise<unknown>;
   /** Stops what was started here. A broker that was only given an address stays. */
   close(): Promise<void>;
@@ -80,8 +80,12 @@ export async function bringUpKafka(options: KafkaServiceOptions): Promise<KafkaS
 
 async function atAddress(options: KafkaServiceOptions): Promise<KafkaService> {
   const brokers = await reachBrokers(options.choice, options.connectTimeoutMs ?? 30_000, options.signal);
-  const never = new Promise<never>(() => {});
-  return { brokers, rung: "address", pid: null, exited: never, close: async () => {} };
+  // Whoever stops a lab waits for the end of each of its parts.
+  let end: () => void = () => {};
+  const exited = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  return { brokers, rung: "address", pid: null, exited, close: async () => end() };
 }
 
 async function onDocker(options: KafkaServiceOptions): Promise<KafkaService> {

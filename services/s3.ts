@@ -25,7 +25,7 @@ export type S3Service = {
   rung: "address" | "docker" | "go";
   /** The server's process, where it is one of this machine that was started here. */
   pid: number | null;
-  /** Resolves if the server that was started here ends by itself; never for an address. */
+  /** Resolves if the server that was started here ends by itself; for an address at `close`. */
   exited: Promise<unknown>;
   /** Stops what was started here. A server that was only given an address stays. */
   close(): Promise<void>;
@@ -106,6 +106,11 @@ async function atEndpoint(endpoint: string, options: S3ServiceOptions): Promise<
     await sleep(Math.min(250, timeoutMs), options.signal);
   }
   const region = process.env.AWS_REGION || process.env.AWS_DEFAULT_REGION || REGION;
+  // Whoever stops a lab waits for the end of each of its parts.
+  let end: () => void = () => {};
+  const exited = new Promise<void>((resolve) => {
+    end = resolve;
+  });
   return {
     endpoint,
     region,
@@ -113,8 +118,8 @@ async function atEndpoint(endpoint: string, options: S3ServiceOptions): Promise<
     keysFile: null,
     rung: "address",
     pid: null,
-    exited: new Promise<never>(() => {}),
-    close: async () => {},
+    exited,
+    close: async () => end(),
   };
 }
 
