@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { Registry } from "prom-client";
 import { LabError } from "../core/errors.ts";
@@ -7,7 +8,7 @@ import { openStore } from "../delta/store/open.ts";
 import { faultyStore } from "../test/support/faulty-store.ts";
 import { type Fixture, streamFixture } from "../test/support/stream-fixture.ts";
 import { until } from "../test/support/until.ts";
-import { exposeReports } from "./metrics.ts";
+import { createMetrics, exposeReports } from "./metrics.ts";
 
 const { signal } = new AbortController();
 
@@ -166,4 +167,14 @@ test("a commit that another writer of the app won is counted once", async (t) =>
   assert.equal(value("lab_ingest_conflicts_total"), 1);
   assert.equal(value("lab_ingest_messages_read_total"), 3 + 3 + 2);
   await worker.end();
+});
+
+test("docs/operations.md names each metric that is served, and no other", async () => {
+  const registry = new Registry();
+  createMetrics(registry);
+  exposeReports(registry, () => []);
+  const served = registry.getMetricsAsArray().map(({ name }) => name);
+  const text = await readFile(new URL("../docs/operations.md", import.meta.url), "utf8");
+  const named = [...text.matchAll(/`(lab_ingest_\w+)`/g)].map(([, name]) => name);
+  assert.deepEqual([...new Set(named)].sort(), [...served].sort());
 });
