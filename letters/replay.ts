@@ -12,6 +12,7 @@ import { serializeSchema } from "../delta/schema.ts";
 import { requireStanding } from "../delta/standing.ts";
 import type { CommitRequest } from "../delta/table.ts";
 import { ENFORCED } from "../engine/constraints.ts";
+import { ROUTES_PROPERTY } from "../ingest/routed-tables.ts";
 import { hasKafkaColumn } from "../ingest/schemas.ts";
 import { type Chosen, choose, readChosen, timestampTypes } from "./choice.ts";
 import { type Desk, type DeskOptions, openDesk } from "./desk.ts";
@@ -139,11 +140,21 @@ function requireRows(rows: Opened | null): Opened {
     throw new LabError("TABLE_NOT_FOUND", "the table that the letters belong to does not exist", {
       hint: "the first message that is a row makes it: let the ingester run; if the table was removed, its letters have nowhere to go",
     });
+  if (ROUTES_PROPERTY in rows.snapshot.metadata.configuration) throw notRouted(rows.table.store.root);
   if (hasKafkaColumn(rows.snapshot.schema)) return rows;
   throw new LabError(
     "UNSUPPORTED_FEATURE",
     `the table ${rows.table.store.root} has no column _kafka: nobody could tell whether a letter is in it already`,
     { hint: "ingest with --metadata on into a table of its own, and replay there" },
+  );
+}
+
+/** UNSUPPORTED_FEATURE: rows of one letter may belong into several tables, each of which would have to be read and committed to. */
+export function notRouted(what: string): LabError {
+  return new LabError(
+    "UNSUPPORTED_FEATURE",
+    `the rows of ${what} go to several tables by a route, and letters are not replayed into those`,
+    { hint: "produce the messages again once what was wrong is set right, and drop their letters" },
   );
 }
 

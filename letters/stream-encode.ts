@@ -8,10 +8,10 @@ import { withoutKafka } from "../engine/kafka-column.ts";
 import type { RawBatch } from "../engine/raw-batch.ts";
 import type { Decoder } from "../formats/decoder.ts";
 import { emptyChunk, type PartitionCounts, recordKey } from "../ingest/chunk.ts";
-import { type Decoded, decodeMessages } from "../ingest/decode.ts";
 import { encodeChunk, requireWritable, storedInput } from "../ingest/encode-chunk.ts";
 import type { StreamOptions } from "../ingest/options.ts";
 import type { EncodeLetters } from "./encode.ts";
+import { notRouted } from "./replay.ts";
 
 /** How a stream makes rows of messages. */
 export type LetterStream = Pick<
@@ -38,12 +38,7 @@ export function encodeAsStream(deps: {
   isOtherTransform: boolean;
 }): EncodeLetters {
   const { encoder, decoder, stream } = deps;
-  if (stream.route !== undefined)
-    throw new LabError(
-      "UNSUPPORTED_FEATURE",
-      `the rows of ${stream.topic} go to several tables (route: ${stream.route}), and letters are not replayed into those yet`,
-      { hint: "drop the letters, or produce their messages again once what was wrong is set right" },
-    );
+  if (stream.route !== undefined) throw notRouted(stream.topic);
   const decoding = {
     decoder,
     mayBeGzip: ["json", "ndjson", "csv"].includes(stream.format),
@@ -51,24 +46,20 @@ export function encodeAsStream(deps: {
   };
   return async (batch, { topic, snapshot, schema }, signal) => {
     await requireWritable(encoder, snapshot, signal);
-    const decoded = await decodeMessages(batch, decoding, signal);
     const counts = countsOf(batch);
     const chunk = { ...emptyChunk(), raw: batch, counts };
-    const messages = deps.isOtherTransform
-      ? await inputOf(encoder, decoded, stream, snapshot, signal)
-      : storedInput(snapshot, topic);
-    const input = {
-      encoder,
-      options: stream,
-      decoded,
-      promised: decoder?.schema() ?? null,
-      table: { snapshot, schema, messages },
+    await encodeChunk(chunk, {
+      ...{ encoder, options: stream, decoding, signal },
+      async targetFor(messages) {
+        const read = deps.isOtherTransform
+          ? await inputOf(encoder, messages, stream, snapshot, signal)
+          : storedInput(snapshot, topic);
+        return { snapshot, schema, messages: read };
+      },
       // Nothing is routed here, and what the table has already was left out before.
       refuseRoute: () => null,
       written: [],
-      signal,
-    };
-    await encodeChunk(chunk, input);
+    });
     const places = new Map(Array.from({ length: batch.length }, (_, index) => [keyAt(batch, index), index]));
     return {
       files: chunk.files,
@@ -93,13 +84,13 @@ export function encodeAsStream(deps: {
  */
 async function inputOf(
   encoder: Encoder,
-  { batch }: Decoded,
+  messages: RawBatch,
   { topic, format }: LetterStream,
   snapshot: Snapshot,
   signal: AbortSignal,
 ): Promise<StructType | undefined> {
   if (format === "text" || format === "bytes") return undefined;
-  const seen = await encoder.inferInput(batch, { format: "json" }, signal);
+  const seen = await encoder.inferInput(messages, { format: "json" }, signal);
   if (!seen) return undefined;
   const names = new Set(seen.fields.map(({ name }) => name.toLowerCase()));
   const known = storedInput(snapshot, topic) ?? withoutKafka(snapshot.schema);
