@@ -97,19 +97,13 @@ async function running(
   const { pid } = service;
   const file = runFilePath(data, what.name);
   await writeRunFile(file, { ...what, pid, opsPort: null, startedAt: new Date().toISOString() });
-  let stopped: (end: Awaited<Ended>) => void = () => {};
-  // Somebody else's service never ends for us; what was started here has then ended, too.
-  const letGo: Ended = new Promise((resolve) => {
-    stopped = resolve;
-  });
   return {
     pid,
     address: what.address,
-    exited: Promise.race([service.exited as Ended, letGo]),
+    exited: service.exited as Ended,
     async stop() {
       await service.close();
       await removeRunFile(file);
-      stopped({ code: 0, signal: null });
     },
   };
 }
