@@ -75,3 +75,14 @@ test("a decoder gets to prepare for what it will decode", () => {
   const seen = [...payloads(values, { gzip: true })].map((value) => value && Buffer.from(value).toString());
   assert.deepEqual(seen, ["plain", "packed", null, null]);
 });
+
+test("a batch ends where it holds enough, and the next one goes on behind it", () => {
+  const values = batchOf(gzipSync('{"a":1}'), null, gzipSync('{"a":2}'), gzipSync('{"a":3}'));
+  const from = (start: number) => {
+    const decoded = decodeBatch(values, null, { gzip: true, from: start, batchBytes: 8 });
+    assert.ok(decoded !== "unchanged");
+    return { end: decoded.end, parts: decoded.parts.map(({ index }) => index), bad: decoded.bad.length };
+  };
+  assert.deepEqual(from(0), { end: 3, parts: [0, 2], bad: 1 });
+  assert.deepEqual(from(3), { end: 4, parts: [3], bad: 0 });
+});

@@ -11,16 +11,22 @@ export type BatchOptions = {
   gzip: boolean;
   /** Most bytes that one value may unpack to. */
   maxBytes?: number;
+  /** The place to begin at; 0 unless told. */
+  from?: number;
+  /** A batch ends with the message that brings its objects to so many bytes. */
+  batchBytes?: number;
 };
 
 /** One object of a message, and messages that hold none, by the message's place; parts and bad ones each in order. */
 export type DecodedBatch = {
+  /** One past the place of the last message that was looked at. */
+  end: number;
   parts: { index: number; json: Uint8Array }[];
   bad: ({ index: number } & Undecodable)[];
 };
 
 /**
- * Every message as objects or as a bad one; never throws for any bytes once `decoder` is prepared for `payloads`. Without a decoder
+ * Messages as objects or as bad ones, as many as `batchBytes` hold: a few bytes may unpack to very many. Never throws for any bytes once `decoder` is prepared for `payloads`. Without a decoder
  * values are JSON as they stand: "unchanged" where none of them had to be unpacked, after a look at the first bytes of each.
  */
 export function decodeBatch(
@@ -30,12 +36,20 @@ export function decodeBatch(
 ): DecodedBatch | "unchanged" {
   if (!decoder && !(options.gzip && hasGzip(values))) return "unchanged";
   const decode = decoder ? (value: Uint8Array | null) => decoder.decode(value) : asItIs;
-  const batch: DecodedBatch = { parts: [], bad: [] };
-  for (let index = 0; index < values.length; index++) {
+  const { from = 0, batchBytes = Number.POSITIVE_INFINITY } = options;
+  const batch: DecodedBatch = { end: from, parts: [], bad: [] };
+  for (let bytes = 0; batch.end < values.length && bytes < batchBytes; batch.end++) {
+    const index = batch.end;
     const payload = unpacked(values.value(index), options);
     const decoded = payload === null || payload instanceof Uint8Array ? decode(payload) : { bad: payload };
-    if ("bad" in decoded) batch.bad.push({ index, ...decoded.bad });
-    else for (const json of decoded.objects) batch.parts.push({ index, json });
+    if ("bad" in decoded) {
+      batch.bad.push({ index, ...decoded.bad });
+      continue;
+    }
+    for (const json of decoded.objects) {
+      batch.parts.push({ index, json });
+      bytes += json.length;
+    }
   }
   return batch;
 }

@@ -156,7 +156,7 @@ export function sumCounts(chunks: readonly ChunkContent[]): Map<number, Partitio
 }
 
 /** Takes the staged files of chunks away; those that are gone already are fine. */
-export async function removeFiles(contents: readonly ChunkContent[]): Promise<void> {
+export async function removeFiles(contents: readonly Pick<ChunkContent, "files">[]): Promise<void> {
   await Promise.allSettled(
     contents.flatMap((content) => content.files.map((file) => rm(file.file, { force: true }))),
   );

@@ -8,6 +8,8 @@ import type { Decoder } from "../formats/decoder.ts";
 /** What a format makes of a batch. Where nothing is to be decoded, `batch` is the batch itself. */
 export type Decoded = {
   batch: RawBatch;
+  /** One past the place of the last message that was decoded. */
+  end: number;
   /** Messages that are no object, by their place in the batch that was decoded, in order. */
   bad: readonly BadRecord[];
   /** Places of messages that are to leave no row. */
@@ -17,19 +19,34 @@ export type Decoded = {
 };
 
 /** Also what is needed of a format to decode by: whether values may be compressed, and whether the bytes as they came are kept. */
-export type DecodeOptions = { decoder: Decoder | null; mayBeGzip: boolean; keepRaw: boolean };
+export type DecodeOptions = {
+  decoder: Decoder | null;
+  mayBeGzip: boolean;
+  keepRaw: boolean;
+  /** JSON that is encoded together: a value may be a thousand times as large unpacked as it came. */
+  batchBytes?: number;
+};
 
-/** An outage of what decoding takes rejects, and is the caller's to wait out; a message that cannot be decoded is a value. */
+const BATCH_BYTES = 64 << 20;
+
+/**
+ * The messages from place `from` on, as many as may stand in memory decoded. An outage of what decoding takes rejects, and is the caller's to
+ * wait out; a message that cannot be decoded is a value.
+ */
 export async function decodeMessages(
   raw: RawBatch,
-  { decoder, mayBeGzip, keepRaw }: DecodeOptions,
+  { decoder, mayBeGzip, keepRaw, batchBytes = BATCH_BYTES }: DecodeOptions,
+  from: number,
   signal: AbortSignal,
 ): Promise<Decoded> {
-  const unchanged: Decoded = { batch: raw, bad: [], skipped: [], placeOf: (index) => index };
+  const unchanged: Decoded = {
+    ...{ batch: raw, end: raw.length, bad: [], skipped: [] },
+    placeOf: (index) => index,
+  };
   if (!decoder && !mayBeGzip) return unchanged;
   const values = { length: raw.length, value: (i: number) => raw.value(i) };
-  const options = { gzip: mayBeGzip };
-  await decoder?.prepare(payloads(values, options), signal);
+  const options = { gzip: mayBeGzip, from, batchBytes };
+  if (from === 0) await decoder?.prepare(payloads(values, options), signal);
   const decoded = decodeBatch(values, decoder, options);
   if (decoded === "unchanged") return unchanged;
   const batch = createRawBatch();
@@ -38,8 +55,9 @@ export async function decodeMessages(
     batch.append({ ...raw.message(index), value: json, ...original });
   }
   const seen = new Set([...decoded.parts, ...decoded.bad].map(({ index }) => index));
-  const skipped = Array.from({ length: raw.length }, (_, i) => i).filter((i) => !seen.has(i));
-  return { batch, bad: decoded.bad, skipped, placeOf: (index) => decoded.parts[index]!.index };
+  const { end, bad, parts } = decoded;
+  const skipped = Array.from({ length: end - from }, (_, i) => from + i).filter((i) => !seen.has(i));
+  return { batch, end, bad, skipped, placeOf: (index) => parts[index]!.index };
 }
 
 /** The messages of `decoded` without those of the places in `left`. */

@@ -16,8 +16,8 @@ import { plainSchema } from "../engine/text-source.ts";
 import { wideningFor } from "../engine/widening.ts";
 import type { WrittenRow } from "../engine/written.ts";
 import type { Format } from "../formats/wire.ts";
-import type { ChunkContent, Letter, PartitionCounts } from "./chunk.ts";
-import { type Decoded, without } from "./decode.ts";
+import { type ChunkContent, type Letter, type PartitionCounts, removeFiles } from "./chunk.ts";
+import { type Decoded, type DecodeOptions, decodeMessages, without } from "./decode.ts";
 import { inputProperty } from "./identity.ts";
 import type { StreamOptions } from "./options.ts";
 import { hasKafkaColumn, tableSchema } from "./schemas.ts";
@@ -111,65 +111,102 @@ export async function requireWritable(
 /** A table to write to: its newest version, the schema to write with, and that of the messages which a transform reads. */
 export type Target = { snapshot: Snapshot; schema: StructType; messages: StructType | undefined };
 
-/**
- * Encodes in place: afterwards the chunk holds files, letters and counts, and no messages. Without a table there are letters alone.
- * `decoded` is what the format made of the chunk's messages.
- */
-export async function encodeChunk(
-  chunk: ChunkContent,
-  input: {
-    encoder: Encoder;
-    options: PlanOptions;
-    decoded: Decoded;
-    /** Columns that the format promises; null where it does not. */
-    promised: StructType | null;
-    /** Null while no message has told the table's columns. */
-    table: Target | null;
-    /** Why rows are not routed to a table; null where they are. */
-    refuseRoute: NonNullable<EncodePlan["refuseRoute"]>;
-    /** Rows that stand in routed tables already. */
-    written: readonly WrittenRow[];
-    signal: AbortSignal;
-  },
-): Promise<void> {
-  const { encoder, options, table, promised, signal } = input;
+export type EncodeInput = {
+  encoder: Encoder;
+  options: PlanOptions;
+  /** How the format is read. */
+  decoding: DecodeOptions;
+  /**
+   * The table to write to, given some of the messages and the columns that their format promises; null while no message has told its
+   * columns: then there are letters alone.
+   */
+  targetFor: (messages: RawBatch, promised: StructType | null) => Promise<Target | null>;
+  /** Why rows are not routed to a table; null where they are. */
+  refuseRoute: NonNullable<EncodePlan["refuseRoute"]>;
+  /** Rows that stand in routed tables already. */
+  written: readonly WrittenRow[];
+  signal: AbortSignal;
+};
+
+/** Encodes in place: afterwards the chunk holds files, letters and counts, and no messages. Where it fails it is as it was. */
+export async function encodeChunk(chunk: ChunkContent, input: EncodeInput): Promise<void> {
   const raw = chunk.raw;
   if (!raw) return;
-  const target = table && promised ? grownBy(table, promised, options) : table;
-  const plan: EncodePlan = target
-    ? {
-        ...planFor(options, target),
-        ...(options.route === undefined ? {} : { route: options.route, refuseRoute: input.refuseRoute }),
-        written: input.written.filter((row) => isWithin(row, chunk.counts.get(row.partition))),
-      }
-    : NO_TABLE;
-  if (raw.length > 0) {
-    const encoded = await encodeWhole(encoder, input.decoded, plan, signal);
-    chunk.files = encoded.files;
-    if (table && target) {
-      chunk.evolvedSchema =
-        encoded.evolvedSchema ?? (target.schema === table.schema ? undefined : target.schema);
-      const messages =
-        encoded.evolvedInput ?? (target.messages === table.messages ? undefined : target.messages);
-      if (plan.format === "json" && messages && messages.fields.length > 0) chunk.evolvedInput = messages;
-    }
-    chunk.letters = encoded.bad.map((bad) => letterOf(raw, bad));
+  const parts: Part[] = [];
+  try {
+    do parts.push(await encodePart(raw, chunk, parts.at(-1), input));
+    while (parts.at(-1)!.end < raw.length);
+  } catch (error) {
+    await removeFiles(parts.map(({ encoded }) => encoded));
+    throw error;
+  }
+  for (const { encoded, skipped, evolvedSchema, evolvedInput } of parts) {
+    chunk.files.push(...encoded.files);
+    chunk.letters.push(...encoded.bad.map((bad) => letterOf(raw, bad)));
+    chunk.evolvedSchema = evolvedSchema ?? chunk.evolvedSchema;
+    chunk.evolvedInput = evolvedInput ?? chunk.evolvedInput;
     for (const [partition, { rows, skipped }] of encoded.counts) {
       const counts = chunk.counts.get(partition);
       if (!counts) continue;
       counts.rows += rows;
       counts.skipped += skipped;
     }
-    for (const place of input.decoded.skipped) {
+    for (const place of skipped) {
       const counts = chunk.counts.get(raw.partition(place));
       if (counts) counts.skipped++;
     }
-    for (const letter of chunk.letters) {
-      const counts = chunk.counts.get(letter.partition);
-      if (counts) counts.letters++;
-    }
+  }
+  for (const letter of chunk.letters) {
+    const counts = chunk.counts.get(letter.partition);
+    if (counts) counts.letters++;
   }
   chunk.raw = null;
+}
+
+/** What became of the messages up to place `end` that come after those of the part before. */
+type Part = {
+  end: number;
+  encoded: Encoded;
+  skipped: readonly number[];
+  evolvedSchema: StructType | undefined;
+  evolvedInput: StructType | undefined;
+};
+
+async function encodePart(
+  raw: RawBatch,
+  { counts }: ChunkContent,
+  before: Part | undefined,
+  input: EncodeInput,
+): Promise<Part> {
+  const { encoder, options, decoding, signal } = input;
+  const decoded = await decodeMessages(raw, decoding, before?.end ?? 0, signal);
+  const promised = decoding.decoder?.schema() ?? null;
+  const found = await input.targetFor(decoded.batch, promised);
+  const table = found && {
+    snapshot: found.snapshot,
+    schema: before?.evolvedSchema ?? found.schema,
+    messages: before?.evolvedInput ?? found.messages,
+  };
+  const target = table && promised ? grownBy(table, promised, options) : table;
+  const plan: EncodePlan = target
+    ? {
+        ...planFor(options, target),
+        ...(options.route === undefined ? {} : { route: options.route, refuseRoute: input.refuseRoute }),
+        written: input.written.filter((row) => isWithin(row, counts.get(row.partition))),
+      }
+    : NO_TABLE;
+  const encoded: Encoded =
+    raw.length > 0
+      ? await encodeWhole(encoder, decoded, plan, signal)
+      : { files: [], bad: [], counts: new Map(), evolvedSchema: undefined };
+  const part = { end: decoded.end, encoded, skipped: decoded.skipped };
+  if (!table || !target) return { ...part, evolvedSchema: undefined, evolvedInput: undefined };
+  const messages = encoded.evolvedInput ?? (target.messages === table.messages ? undefined : target.messages);
+  return {
+    ...part,
+    evolvedSchema: encoded.evolvedSchema ?? (target.schema === table.schema ? undefined : target.schema),
+    evolvedInput: plan.format === "json" && messages && messages.fields.length > 0 ? messages : undefined,
+  };
 }
 
 /**

@@ -3,14 +3,12 @@
  * `stream.ts` says when; this says with what.
  */
 
-import { LabError } from "../core/errors.ts";
 import { retry } from "../core/retry.ts";
 import type { StructType } from "../delta/types.ts";
 import type { Encoder } from "../engine/encoder.ts";
 import type { Decoder } from "../formats/decoder.ts";
 import type { Admin } from "../kafka/ports.ts";
 import { type ChunkContent, removeFiles } from "./chunk.ts";
-import { decodeMessages } from "./decode.ts";
 import type { Destination, Opened } from "./destination.ts";
 import { declaredSchema, encodeChunk, firstSchema, requireWritable, storedInput } from "./encode-chunk.ts";
 import { appId } from "./identity.ts";
@@ -154,20 +152,20 @@ export function createWriter(options: StreamOptions, deps: WriterDeps): Writer {
   }
 
   async function encodeOnce(content: ChunkContent, signal: AbortSignal): Promise<void> {
-    const { raw } = content;
-    if (!raw) throw new LabError("INTERNAL", "the chunk has no messages to encode");
-    const decoded = await decodeMessages(raw, decoding, signal);
-    const promised = deps.decoder?.schema() ?? null;
-    const schema = rows ? null : await firstSchema(encoder, decoded.batch, options, promised, signal);
-    if (schema) rows ??= await destination.createRows(schema, signal);
-    const table = rows && {
-      snapshot: rows.snapshot,
-      schema: pendingSchema ?? rows.snapshot.schema,
-      messages: pendingInput ?? storedInput(rows.snapshot, options.topic),
-    };
-    const { written } = resume.routed;
     await encodeChunk(content, {
-      ...{ encoder, options, decoded, promised, table, refuseRoute, written, signal },
+      ...{ encoder, options, decoding, refuseRoute, signal },
+      written: resume.routed.written,
+      async targetFor(messages, promised) {
+        const schema = rows ? null : await firstSchema(encoder, messages, options, promised, signal);
+        if (schema) rows ??= await destination.createRows(schema, signal);
+        return (
+          rows && {
+            snapshot: rows.snapshot,
+            schema: pendingSchema ?? rows.snapshot.schema,
+            messages: pendingInput ?? storedInput(rows.snapshot, options.topic),
+          }
+        );
+      },
     });
   }
 
