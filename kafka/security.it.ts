@@ -298,6 +298,34 @@ test("tokens come from an endpoint, are renewed, and an endpoint that is away is
   );
 });
 
+test("a token that ends is followed by another on the same connections, and nothing is noticed of it", async (t) => {
+  const topic = await newTopic();
+  let asked = 0;
+  const token = async () => {
+    asked += 1;
+    // The client renews it 10 s before its end.
+    return unsecuredToken("admin", 13);
+  };
+  const kafka = kafkaAt("OAUTH", { sasl: { mechanism: "OAUTHBEARER", token } });
+  const sink = await kafka.sink({ acks: "all", idempotent: true });
+  t.after(() => sink.close());
+  const reader = openReader(t, kafka, { topic, group: topic });
+  let sent = 0n;
+  const sendOne = async () => {
+    await sink.send(topic, [{ key: null, value: String(sent) }]);
+    sent += 1n;
+    await reader.untilPosition(0, sent);
+  };
+  await sendOne();
+  const [before, startedMs] = [asked, Date.now()];
+  await until("all are authenticated anew", async () => {
+    await sendOne();
+    return Date.now() - startedMs > 3_500 && asked > before + 1;
+  });
+  await sendOne();
+  assert.deepEqual([reader.outages, reader.breaches, reader.assigned.length], [[], [], 1]);
+});
+
 test("no secret is logged or shown, at the most talkative, whether it lets us in or not", async (t) => {
   const secrets = [...Object.values(broker.passwords), "a-wrong-secret-77", "PRIVATE KEY"];
   const shown: string[] = [];
@@ -340,7 +368,11 @@ test("no secret is logged or shown, at the most talkative, whether it lets us in
   await writeFile(join(folder, "lab.yaml"), yaml);
   const env = { WRONG: "a-wrong-secret-77", KAFKAJS_LOG_LEVEL: "debug", KAFKAJS_DEBUG_PROTOCOL_BUFFERS: "1" };
   const runs: [args: string[], status: number, text: RegExp][] = [
-    [["ingest", "--topic", "t-none", "--once"], 2, /User:mallory lacks DESCRIBE on topic t-none.*\n.*READ on topic t-none and READ on group lab\.t_none\./],
+    [
+      ["ingest", "--topic", "t-none", "--once"],
+      2,
+      /User:mallory lacks DESCRIBE on topic t-none.*\n.*READ on topic t-none and READ on group lab\.t_none\./,
+    ],
     [["produce", "--topic", "t-none", "--kafka-password", "env:WRONG"], 2, /refuses User:mallory/],
     [["doctor", "--kafka-password", "env:WRONG", "--json"], 3, /refuses User:mallory/],
     [["produce", "--topic", "t-none", "--kafka-password", "a-wrong-secret-77"], 2, /does not take a secret/],
