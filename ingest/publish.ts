@@ -56,6 +56,8 @@ export async function publish(input: PublishInput): Promise<Published> {
     if (opened) await outlast(input, () => requireStanding(opened.table, opened.snapshot, signal));
   const bad = chunks.flatMap((chunk) => chunk.letters);
   if (bad.length > 0) {
+    const late = rows && (await outlast(input, () => overtakenSince(input, rows)));
+    if (late) return late;
     if (!letters) {
       letters = await input.destination.createLetters(signal);
       // There was no such table when the positions were read: what it holds of ours may be verdicts on what we hold.
@@ -89,6 +91,20 @@ export async function publish(input: PublishInput): Promise<Published> {
     letters,
     routed: routed.map((one) => one.opened),
   };
+}
+
+/**
+ * Letters come before rows, and are final. A worker that stood still since its partitions moved finds out here, before it judges records that
+ * are rows by now.
+ */
+async function overtakenSince(input: PublishInput, { table }: Opened): Promise<Rejected | null> {
+  const newest = { table, snapshot: await table.latest(input.signal) };
+  return movedElsewhere(
+    input,
+    newest,
+    input.appIdForm,
+    (partition, stored) => stored === input.owned.get(partition),
+  );
 }
 
 function sumOf(counts: ReadonlyMap<number, PartitionCounts>, pick: (one: PartitionCounts) => number): number {

@@ -26,8 +26,8 @@ const letterOffsets = async (fixture: Fixture) =>
   );
 const bad = { key: null, value: "{broken", timestampMs: 1_000 };
 
-/** Lets one put of a commit wait, from when it is shut until it is released. */
-function gateAt(fixture: Fixture, path: RegExp) {
+/** Lets one put wait, from when it is shut until it is released. */
+function gateAt(fixture: Fixture, path: RegExp, op: "put" | "putIfAbsent" = "putIfAbsent") {
   let open: (value?: unknown) => void = () => {};
   const held = new Promise((resolve) => {
     open = resolve;
@@ -44,7 +44,7 @@ function gateAt(fixture: Fixture, path: RegExp) {
   };
   fixture.wrap = (store) =>
     faultyStore(store, (call) => {
-      if (!isShut || gate.isHeld || call.op !== "putIfAbsent" || !path.test(call.path)) return undefined;
+      if (!isShut || gate.isHeld || call.op !== op || !path.test(call.path)) return undefined;
       gate.isHeld = true;
       return held;
     });
@@ -134,6 +134,26 @@ test("letters in a table that another worker made since the positions were read 
   await fixture.hasRows(2);
   await worker.end();
   assert.deepEqual(await letterOffsets(fixture), ["0:1"]);
+});
+
+test("a worker that was overtaken leaves no letters of records that are rows by now", async (t) => {
+  const fixture = await streamFixture(t);
+  fixture.kafka.createTopic("t", 1);
+  fixture.kafka.append("t", 0, [...numbered(0, 1), bad]);
+  const gate = gateAt(fixture, /\.parquet$/, "put");
+  const worker = fixture.start();
+  await until("the first letter", async () => (await letterOffsets(fixture)).length === 1);
+  await fixture.hasRows(1);
+  gate.shut();
+  fixture.kafka.append("t", 0, [bad, ...numbered(1, 2)]);
+  await until("its files are on their way", () => gate.isHeld);
+  await moveElsewhere(fixture.tableUri, 0, 3n);
+  gate.release();
+  fixture.kafka.append("t", 0, numbered(2, 3));
+  await fixture.hasRows(2);
+  await worker.end();
+  assert.deepEqual(await letterOffsets(fixture), ["0:1"]);
+  assert.deepEqual(await ids(fixture), [0, 2]);
 });
 
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => from + n);
