@@ -134,6 +134,10 @@ test("a transform from a file, and what is still bad", async (t) => {
   assert.match(all.out, /^t-0:1 .* replayed /m);
   assert.match(all.out, /^t-0:2 +\S+ \S+ +2 +decode /m);
   assert.match((await lab("dlq", "show", args[0]!, "0:1")).out, /\nstate {4}replayed in version 2, 20/);
+  for (const suffix of ["", "__dead_letters", "__dead_letters_state"]) {
+    const verified = await lab("verify", `${args[0]}${suffix}`);
+    assert.equal(verified.status, 0, verified.out + verified.err);
+  }
 });
 
 test("the transform of the stream in lab.yaml, where that brings the topic to this table", async (t) => {

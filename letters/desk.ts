@@ -25,8 +25,6 @@ export type DeskOptions = {
 };
 
 export type Desk = {
-  /** A folder for files in the making. */
-  readonly folder: string;
   /** As an engine's; errors name the data file that is gone or damaged. */
   run: Engine["run"];
   rows: Engine["rows"];
@@ -163,7 +161,6 @@ export async function openDesk(tables: LetterTables, options: DeskOptions): Prom
   }
 
   return {
-    folder,
     view,
     run: (sql, asked) => guarded(() => engine.run(sql, asked)),
     rows: (sql, asked) => guarded(() => engine.rows(sql, asked)),
