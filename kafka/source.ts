@@ -16,7 +16,12 @@ const PAUSE_MS = { first: 250, most: 2_000 };
 /** Failures inside the client that name no outage: joined again this often, without a batch in between, before they are fatal. */
 const MOST_BUGS = 3;
 /** What ends by itself once somebody has put it right, though the same attempt fails till then. */
-const COMES_BACK: ReadonlySet<ErrorCode> = new Set(["TOPIC_MISSING", "KAFKA_DENIED", "KAFKA_TLS"]);
+const COMES_BACK: ReadonlySet<ErrorCode> = new Set([
+  "TOPIC_MISSING",
+  "KAFKA_DENIED",
+  "KAFKA_TLS",
+  "CREDENTIALS_MISSING",
+]);
 /** How long a later contact may take. */
 const CONTACT_MS = 30_000;
 /** How long `close` waits for a group that is busy with itself. */
