@@ -15,6 +15,7 @@ import type { StructType } from "../delta/types.ts";
 import type { Decoder } from "../formats/decoder.ts";
 import { arrayOf, mapOf, struct } from "../test/support/encoder-fixture.ts";
 import { type Fixture, streamFixture } from "../test/support/stream-fixture.ts";
+import { until } from "../test/support/until.ts";
 
 const { signal } = new AbortController();
 
@@ -304,4 +305,61 @@ test("with keepRaw rows keep the bytes of a message of several objects, also whe
     { n: 1, v: '{"n":1}' },
   ]);
   assert.deepEqual(await lettersOf(fixture), ["WRONG_TYPE"]);
+});
+
+test("partition values of any kind are read back as they came, also where they share a folder, and late ones join theirs", async (t) => {
+  const long = "é".repeat(2000);
+  const values = [
+    "a b",
+    "a/b",
+    "..",
+    ".",
+    "50%",
+    "%2F",
+    "a=b",
+    "日本 😀",
+    "a:b*c?#",
+    "tab\tline\n",
+    long,
+    `${long}!`,
+  ];
+  const messages = values.map((p, n) => JSON.stringify({ n, p }));
+  const fixture = await streamWith(t, ...messages);
+  await fixture.start({ once: true, partitionBy: ["p"] }).ended;
+  send(fixture, ...messages);
+  await fixture.start({ once: true }).ended;
+  const read = await fixture.rows("SELECT p, count(*)::INTEGER AS c FROM t GROUP BY p, n ORDER BY n");
+  assert.deepEqual(
+    read,
+    values.map((p) => ({ p, c: 2 })),
+  );
+  for (const [n, p] of values.entries()) {
+    const found = await fixture.rows(`SELECT n::INTEGER AS n FROM t WHERE p = '${p}' GROUP BY n`);
+    assert.deepEqual(found, [{ n }], p.slice(0, 20));
+  }
+});
+
+test("files of one commit may be from before and after a column was widened", async (t) => {
+  const fixture = await streamFixture(t, { mostRecordsPerBatch: 1 });
+  fixture.kafka.createTopic("t", 1);
+  const worker = fixture.start(
+    { schema: N, tableProperties: WIDENING, flush: { latencyMs: 700, rows: 1_000_000, bytes: 256 << 20 } },
+    { chunkBytes: 1 << 20 },
+  );
+  await until("the table is there", () =>
+    latest(fixture).then(
+      () => true,
+      () => false,
+    ),
+  );
+  // Each fills a chunk by itself.
+  const space = " ".repeat(1 << 20);
+  const values = ['"n":1', '"n":2', '"n":3000000000', '"n":4,"x":{"y":1}', '"n":5,"x":{"z":300}'];
+  send(fixture, ...values.map((value) => `{${value}${space}}`));
+  await fixture.hasRows(5);
+  await worker.end();
+  const snapshot = await latest(fixture);
+  assert.deepEqual([snapshot.version, snapshot.numFiles], [1, 5]);
+  assert.deepEqual(await numbers(fixture), ["1", "2", "3000000000", "4", "5"]);
+  assert.deepEqual(snapshot.schema.fields[1]?.type, struct({ y: "long", z: "long" }));
 });
