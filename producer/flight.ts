@@ -19,8 +19,12 @@ export type ProduceTotals = {
 export type Flight = {
   /** Aborts at the first failure, and when the run is told to stop. */
   stop: AbortSignal;
+  /** Sets off at once, whether there is room or not. */
+  send(batch: readonly Message[]): void;
+  /** Another batch would be more than may be on its way. */
+  readonly isFull: boolean;
   /** Resolves once there is room for another batch, or when the run stops. */
-  send(batch: readonly Message[]): Promise<void>;
+  room(): Promise<void>;
   /** Resolves when all are acknowledged; rejects with the first failure. */
   landed(): Promise<void>;
 };
@@ -83,9 +87,17 @@ export function createFlight(options: {
     }
   }
 
+  const isFull = () => flying.size >= MOST.batches || (bytesInFlight >= MOST.bytes && flying.size > 0);
+
   return {
     stop,
-    async send(batch) {
+    get isFull() {
+      return isFull();
+    },
+    async room() {
+      while (!stop.aborted && isFull()) await Promise.race([...flying, stopped]);
+    },
+    send(batch) {
       const bytes = batch.reduce(
         (sum, { value }) => sum + (value === null ? 0 : Buffer.byteLength(value)),
         0,
@@ -95,11 +107,6 @@ export function createFlight(options: {
       bytesInFlight += bytes;
       const flown: Promise<void> = fly(batch, bytes, first).finally(() => flying.delete(flown));
       flying.add(flown);
-      while (
-        !stop.aborted &&
-        (flying.size >= MOST.batches || (bytesInFlight >= MOST.bytes && flying.size > 0))
-      )
-        await Promise.race([...flying, stopped]);
     },
     async landed() {
       await Promise.all(flying);

@@ -220,6 +220,38 @@ test("an outage is waited out; a stop in it ends, and says that not all was ackn
   assert.equal((await read(kafka)).length, acked, "and the count is still right");
 });
 
+test("in an outage a source that is slow waits, too: what is on its way stays bounded", async () => {
+  const kafka = fakeKafka();
+  const stopping = new AbortController();
+  const { sink } = kafka;
+  kafka.sink = async (given) => ({ ...(await sink(given)), send: () => new Promise(() => {}) });
+  let taken = 0;
+  const slow = numbers(0, {
+    isEndless: true,
+    async *messages(_from, signal) {
+      const value = "x".repeat(1 << 19);
+      for (; !signal.aborted; taken++) {
+        yield { key: null, value };
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+    },
+  });
+  const running = produce(options(kafka, { source: slow, signal: stopping.signal }));
+  running.catch(() => {});
+  let before = -1;
+  await until(
+    "the source waits",
+    () => {
+      const isStill = taken === before;
+      before = taken;
+      return isStill && taken > 0;
+    },
+    { everyMs: 400 },
+  );
+  assert.ok(taken <= 24, `${taken} messages of 512 KiB were taken`);
+  stopping.abort();
+});
+
 test("the throttle lets through what the rate allows, and no burst after a pause", () => {
   let nowMs = 0;
   const gate = throttle(100, () => nowMs);

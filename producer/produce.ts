@@ -98,14 +98,23 @@ async function sendAll(
   let batchBytes = 0;
   let isInRound = 0;
 
-  async function flush(): Promise<void> {
+  function send(): void {
     const ready = batch;
     batch = [];
     batchBytes = 0;
-    if (ready.length > 0) await flight.send(ready);
+    if (ready.length > 0) flight.send(ready);
   }
 
-  const linger = setInterval(() => void flush(), LINGER_MS);
+  /** Nothing more is taken from the source while there is no room: in an outage it has to wait. */
+  async function flush(): Promise<void> {
+    send();
+    await flight.room();
+  }
+
+  // Without room messages wait in their batch, which ends at its full size like any other.
+  const linger = setInterval(() => {
+    if (!flight.isFull) send();
+  }, LINGER_MS);
   try {
     for await (const message of options.source.messages(from, stop)) {
       if (stop.aborted) break;
