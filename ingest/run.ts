@@ -81,7 +81,7 @@ export function createIngest(options: IngestOptions, deps: IngestDeps): Ingest {
     };
     let running: Stream | null = null;
     const onTable = (uri: string) => deps.onTable(stream, uri);
-    for (const uri of [stream.tableUri, lettersUri]) onTable(uri);
+    for (const uri of [stream.tableUri, lettersUri, `${lettersUri}_state`]) onTable(uri);
     const destination = createDestination(stream, stores, {
       onRouted: onTable,
       onStep: deps.onStep,
