@@ -20,6 +20,7 @@ import { type ChaosBroker, ownBroker } from "./broker.ts";
 import { type MemoryWatch, watchMemory } from "./memory.ts";
 import type { Scenario } from "./scenario.ts";
 import type { ChaosS3 } from "./services.ts";
+import { consoleProducer } from "./writers.ts";
 
 /** What an ingester of these scenarios may take: 128 MiB for the encoder, 32 MiB of messages, and the rest for Node and two engines. */
 export const MOST_MIB = 768;
@@ -136,34 +137,14 @@ export async function openBench({ scenario, seed, brokers: shared, s3 }: BenchOp
       ];
       const producer = run(args);
       await producer.printed(/./);
-      const over = new AbortController();
-      void producer.ended.then(() => over.abort());
-      let isOver = false;
-      let id = 0;
-      const everyMs = 50;
-      const feeding = (async () => {
-        const stdin = producer.child.stdin as Writable;
-        while (!isOver) {
-          const lines = Array.from(
-            { length: Math.ceil((perSecond * everyMs) / 1000) },
-            () => `${message(id++)}\n`,
-          );
-          if (!stdin.write(lines.join(""))) await once(stdin, "drain", { signal: over.signal });
-          await delay(everyMs);
-        }
-        producer.child.stdin?.end();
-      })();
-      feeding.catch(() => {});
-      return {
-        given: () => id,
-        async end() {
-          isOver = true;
-          await feeding;
-          const { status } = await producer.ended;
-          assert.equal(status, 0, `the producer ended with ${status}: ${producer.stderr().slice(-2000)}`);
-          return id;
-        },
-      };
+      return pump(producer.child.stdin as Writable, producer.ended, perSecond, message, producer.stderr);
+    },
+    /** The same by Apache's own producer. */
+    async foreignFeed(options: { partitions: number; perSecond: number }): Promise<Feed> {
+      await (await bench.admin()).createTopic(topic, { partitions: options.partitions });
+      const producer = await consoleProducer(brokers, topic);
+      closing.push(() => producer.kill());
+      return pump(producer.stdin, producer.ended, options.perSecond, defaultMessage);
     },
     /** Starts an ingester of this scenario's topic and table. All workers share the group unless told otherwise. */
     worker(options: { args?: readonly string[]; env?: NodeJS.ProcessEnv } = {}): Worker {
@@ -270,6 +251,43 @@ print(json.dumps([f"{r['partition']}:{r['offset']}" for r in t.to_pylist()]))`;
     peakMiB: () => memory.peakMiB(),
     async close() {
       for (const close of closing.reverse()) await close();
+    },
+  };
+}
+
+/** Gives messages to a producer's standard input at a steady pace. */
+function pump(
+  stdin: Writable,
+  ended: Promise<{ status: number | null }>,
+  perSecond: number,
+  message: (id: number) => string,
+  stderr: () => string = () => "",
+): Feed {
+  const everyMs = 50;
+  const over = new AbortController();
+  void ended.then(() => over.abort());
+  let isOver = false;
+  let id = 0;
+  const feeding = (async () => {
+    while (!isOver) {
+      const lines = Array.from(
+        { length: Math.ceil((perSecond * everyMs) / 1000) },
+        () => `${message(id++)}\n`,
+      );
+      if (!stdin.write(lines.join(""))) await once(stdin, "drain", { signal: over.signal });
+      await delay(everyMs);
+    }
+    stdin.end();
+  })();
+  feeding.catch(() => {});
+  return {
+    given: () => id,
+    async end() {
+      isOver = true;
+      await feeding;
+      const done = await Promise.race([ended, delay(PATIENCE_MS, null, { ref: false })]);
+      assert.equal(done?.status, 0, `the producer: ${JSON.stringify(done)} ${stderr().slice(-2000)}`);
+      return id;
     },
   };
 }

@@ -10,7 +10,7 @@ const killed: Scenario = {
   expects: "producer and worker wait and go on by themselves; no position is taken for lost",
   broker: {},
   async run(bench) {
-    const feed = await bench.feed({ perSecond: 250 });
+    const feed = await bench.foreignFeed({ partitions: 3, perSecond: 250 });
     const worker = bench.worker();
     await worker.printed(/"committed"/);
     for (let n = 0; n < 2; n++) {

@@ -2,12 +2,13 @@
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { isCommit, type SeenRequest } from "../../support/proxy.ts";
 import { until } from "../../support/until.ts";
-import type { Bench } from "../bench.ts";
+import { type Bench, PATIENCE_MS } from "../bench.ts";
 import { NotRun, type Scenario } from "../scenario.ts";
 
 const exec = promisify(execFile);
@@ -92,12 +93,14 @@ const cutReplies: Scenario = {
     const requests = proxy.loseRequest(() => bench.random() < 0.03, always);
     const feed = await bench.feed({ perSecond: 250 });
     const worker = bench.worker();
-    await delay(15_000);
+    await delay(12_000);
+    await until("a commit's reply is among them", () => replies.hit.some(isCommit), {
+      deadlineMs: PATIENCE_MS,
+    });
     await feed.end();
     assert.equal(worker.child.exitCode, null, worker.stderr().slice(-3000));
     replies.end();
     requests.end();
-    assert.ok(replies.hit.some(isCommit), "a commit's reply was among them");
     bench.fault("S3 reply cut after the PUT", replies.hit.length);
     bench.fault("S3 request cut", requests.hit.length);
     await worker.stop();
@@ -163,12 +166,8 @@ const slow: Scenario = {
   },
 };
 
-/** A file system of a few MiB in memory; NotRun where mounting is not permitted. */
-async function smallDisk(
-  bench: Bench,
-  name: string,
-  size: string,
-): Promise<{ path: string; grow(size: string): Promise<void> }> {
+/** A small file system in memory; NotRun where mounting is not permitted. */
+async function smallDisk(bench: Bench, name: string, size: string): Promise<string> {
   const path = join(bench.folder, name);
   await exec("mkdir", ["-p", path]);
   try {
@@ -177,12 +176,7 @@ async function smallDisk(
     throw new NotRun(`a small tmpfs cannot be mounted here: ${String((error as Error).message).trim()}`);
   }
   bench.after(() => exec("umount", ["-l", path]));
-  return {
-    path,
-    grow: async (to) => {
-      await exec("mount", ["-o", `remount,size=${to}`, path]);
-    },
-  };
+  return path;
 }
 
 const diskFull = (
@@ -191,25 +185,23 @@ const diskFull = (
   prepare: (bench: Bench, path: string) => Promise<readonly string[]>,
 ): Scenario => ({
   name,
-  injects: `the disk of ${where} is full (a tmpfs of 2 MiB), and gets room again`,
+  injects: `the disk of ${where} is full (a small tmpfs, filled), and gets room again`,
   expects: "STORE_FULL is said, nothing is given up or half written, and it goes on by itself",
   async run(bench) {
-    const disk = await smallDisk(bench, "disk", "2m");
-    const args = await prepare(bench, disk.path);
-    const text = (id: number) =>
-      Array.from({ length: 40 }, (_, n) => ((id * 2654435761 + n * 40503) >>> 0).toString(36)).join("");
-    const feed = await bench.feed({
-      perSecond: 1_000,
-      message: (id) => JSON.stringify({ id, text: text(id) }),
-    });
+    const disk = await smallDisk(bench, "disk", "32m");
+    const args = await prepare(bench, disk);
+    const feed = await bench.feed({ perSecond: 300 });
     const worker = bench.worker({ args });
-    await worker.printed(/STORE_FULL/);
+    await worker.printed(/"committed"/);
+    const filler = join(disk, "filler");
+    await exec("dd", ["if=/dev/zero", `of=${filler}`, "bs=1k"]).catch(() => {});
     bench.fault("disk full");
+    await worker.printed(/STORE_FULL/);
     await delay(4_000);
     assert.equal(worker.child.exitCode, null, worker.stderr().slice(-3000));
-    await feed.end();
-    await disk.grow("256m");
+    await rm(filler);
     await delay(1_000);
+    await feed.end();
     await worker.stop();
     await bench.drain({ args });
     await bench.ledger();
