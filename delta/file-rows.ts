@@ -8,6 +8,7 @@ import { fileKey } from "./file-key.ts";
 import { parseJson, stringifyJson } from "./json.ts";
 import { hashText, keyIndex } from "./key-index.ts";
 import { numberColumn } from "./number-column.ts";
+import { pathColumn } from "./path-column.ts";
 import type { PackedText, Slice } from "./slice.ts";
 import { stringColumn } from "./string-column.ts";
 
@@ -42,13 +43,13 @@ const NO_PARTITION = -1;
 
 /** Empty rows of the table at `root` (which absolute paths of the log are compared with). */
 export function fileRows(root: string): FileRows {
-  const since = numberColumn(Float64Array);
-  const until = numberColumn(Float64Array);
-  const sizes = numberColumn(Float64Array);
-  const times = numberColumn(Float64Array);
-  const flags = numberColumn(Uint8Array);
-  const partitions = numberColumn(Int32Array);
-  const paths = stringColumn();
+  const since = numberColumn();
+  const until = numberColumn();
+  const sizes = numberColumn();
+  const times = numberColumn();
+  const flags = numberColumn();
+  const partitions = numberColumn();
+  const paths = pathColumn();
   const stats = stringColumn();
   const extras = stringColumn();
   const partitionNumbers = new Map<string, number>();
@@ -64,7 +65,7 @@ export function fileRows(root: string): FileRows {
     const text = extras.get(row);
     return text === undefined ? {} : readExtra(text);
   };
-  const keyOf = (row: number) => fileKey(root, paths.get(row)!, extraOf(row).deletionVector);
+  const keyOf = (row: number) => fileKey(root, paths.get(row), extraOf(row).deletionVector);
   const partitionOf = (values: PartitionValues | undefined): number => {
     if (values === undefined) return NO_PARTITION;
     if (values === lastPartition.values) return lastPartition.number;
@@ -112,7 +113,7 @@ export function fileRows(root: string): FileRows {
 
   const isCurrent = (row: number, version: number) => since.get(row) <= version && version < until.get(row);
   const addAt = <T extends string | PackedText>(row: number, text: T | undefined) => ({
-    path: paths.get(row)!,
+    path: paths.get(row),
     partitionValues: partitionValues[partitions.get(row)]!,
     size: sizes.get(row),
     modificationTime: times.get(row),
@@ -121,7 +122,7 @@ export function fileRows(root: string): FileRows {
     ...extraOf(row),
   });
   const removeAt = (row: number): Remove => ({
-    path: paths.get(row)!,
+    path: paths.get(row),
     dataChange: (flags.get(row) & DATA_CHANGE) !== 0,
     ...(Number.isNaN(times.get(row)) ? {} : { deletionTimestamp: times.get(row) }),
     ...((flags.get(row) & EXTENDED) !== 0 ? { extendedFileMetadata: true } : {}),

@@ -5,8 +5,6 @@ import { blockText, type PackedBlock, type PackedText, type Slice, type Unpacked
 
 const FIRST_CHUNK = 64 * 1024;
 const LARGEST_CHUNK = 16 * 1024 * 1024;
-/** A position is chunk * 2^31 + offset, exact in a double. */
-const CHUNK_SPAN = 2 ** 31;
 /** Some writers' pages are of 1 MB; two readers may be on their way, each with a dictionary beside its page. */
 const MOST_UNPACKED = 3;
 
@@ -28,8 +26,10 @@ export function stringColumn(): StringColumn {
   const numbers = new Map<PackedBlock, number>();
   const unpacked = recentlyUnpacked();
   let used = 0;
-  const positions = numberColumn(Float64Array);
-  const lengths = numberColumn(Int32Array);
+  /** The chunk or the block a value is in, and where there: its first byte, or its number. */
+  const places = numberColumn();
+  const offsets = numberColumn();
+  const lengths = numberColumn();
 
   /** A place for `size` bytes, in a fresh chunk where the last one has no room. */
   const room = (size: number): Buffer => {
@@ -42,12 +42,13 @@ export function stringColumn(): StringColumn {
     return chunk;
   };
 
-  const note = (size: number, position: number) => {
-    positions.push(position);
+  const note = (size: number, place: number, offset: number) => {
+    places.push(place);
+    offsets.push(offset);
     lengths.push(size);
   };
   const noteLast = (size: number) => {
-    note(size, size === 0 ? 0 : (chunks.length - 1) * CHUNK_SPAN + used);
+    note(size, Math.max(0, chunks.length - 1), used);
     used += size;
   };
 
@@ -60,26 +61,26 @@ export function stringColumn(): StringColumn {
   const plainAt = (index: number): string => {
     const size = lengths.get(index);
     if (size === 0) return "";
-    const start = positions.get(index) % CHUNK_SPAN;
-    return chunks[Math.floor(positions.get(index) / CHUNK_SPAN)]!.toString("utf8", start, start + size);
+    const start = offsets.get(index);
+    return chunks[places.get(index)]!.toString("utf8", start, start + size);
   };
-  const packedAt = (index: number): PackedText => {
-    const position = positions.get(index);
-    return { block: blocks[Math.floor(position / CHUNK_SPAN)]!, number: position % CHUNK_SPAN };
-  };
+  const packedAt = (index: number): PackedText => ({
+    block: blocks[places.get(index)]!,
+    number: offsets.get(index),
+  });
 
   return {
     get length() {
       return lengths.length;
     },
     push(value) {
-      if (value === undefined) note(ABSENT, 0);
+      if (value === undefined) note(ABSENT, 0, 0);
       else if (typeof value === "string") {
         const size = Buffer.byteLength(value);
         // Plain ASCII, as nearly all of it is, needs no encoding.
         if (size > 0) room(size).write(value, used, size === value.length ? "latin1" : "utf8");
         noteLast(size);
-      } else if ("block" in value) note(PACKED, numberOf(value.block) * CHUNK_SPAN + value.number);
+      } else if ("block" in value) note(PACKED, numberOf(value.block), value.number);
       else {
         const { bytes, start, length: size } = value;
         if (size > 0) bytes.copy(room(size), used, start, start + size);

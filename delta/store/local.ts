@@ -12,13 +12,16 @@ import type { Body, Store } from "./store.ts";
 /** The part of `node:fs/promises` that is used, so that tests can record it and let it fail. */
 export type Disk = Pick<
   typeof fsPromises,
-  "copyFile" | "link" | "mkdir" | "open" | "readdir" | "readFile" | "rename" | "stat" | "unlink"
+  "copyFile" | "link" | "mkdir" | "open" | "readdir" | "rename" | "stat" | "unlink"
 >;
 
 /** What a directory cannot be synced with on file systems that have no such notion. */
 const UNSYNCABLE = new Set(["EINVAL", "ENOTSUP", "EOPNOTSUPP"]);
 
 const PUT_ATTEMPTS = 5;
+
+/** Bytes read at once: a signal is heeded in between. */
+const MOST_AT_ONCE = 2 ** 22;
 
 /**
  * The objects in and below `folder`, which is made at the first write. Bytes are written to a `.<uuid>.tmp` beside
@@ -135,24 +138,33 @@ export function localStore(folder: string, options: { disk?: Disk } = {}): Store
     }
   }
 
+  /** Into one piece of memory that is large enough: `readFile` puts the file together from pieces, and for a while it is there twice. */
+  const getRange: Store["getRange"] = (path, start, length, signal) =>
+    at(path, signal, async (from) => {
+      const handle = await disk.open(from, "r");
+      try {
+        const stats = await handle.stat();
+        if (!stats.isFile()) throw diskError({ code: "ENOENT" }, path);
+        const first = Math.min(stats.size, start < 0 ? Math.max(0, stats.size + start) : start);
+        const bytes = new Uint8Array(Math.min(length, stats.size - first));
+        let filled = 0;
+        for (let read = 1; read > 0 && filled < bytes.length; filled += read) {
+          signal.throwIfAborted();
+          read = (
+            await handle.read(bytes, filled, Math.min(bytes.length - filled, MOST_AT_ONCE), first + filled)
+          ).bytesRead;
+        }
+        return bytes.subarray(0, filled);
+      } finally {
+        await handle.close();
+      }
+    });
+
   return {
     root: pathToFileURL(root).href.replace(/\/$/, ""),
     localPath: (path) => join(root, checkPath(path)),
-    get: (path, signal) => at(path, signal, async (from) => plain(await disk.readFile(from, { signal }))),
-    getRange: (path, start, length, signal) =>
-      at(path, signal, async (from) => {
-        const handle = await disk.open(from, "r");
-        try {
-          const stats = await handle.stat();
-          if (!stats.isFile()) throw diskError({ code: "ENOENT" }, path);
-          const first = Math.min(stats.size, start < 0 ? Math.max(0, stats.size + start) : start);
-          const bytes = new Uint8Array(Math.min(length, stats.size - first));
-          const { bytesRead } = await handle.read(bytes, 0, bytes.length, first);
-          return bytes.subarray(0, bytesRead);
-        } finally {
-          await handle.close();
-        }
-      }),
+    get: (path, signal) => getRange(path, 0, Number.POSITIVE_INFINITY, signal),
+    getRange,
     list: (prefix, { startAfter, signal }) =>
       listFolder({ disk, root, prefix: checkPrefix(prefix), startAfter, signal }),
     put: (path: string, body: Body, signal) =>
@@ -179,11 +191,6 @@ export function localStore(folder: string, options: { disk?: Disk } = {}): Store
     delete: (path, signal) => at(path, signal, (target) => disk.unlink(target).catch(ignoreMissing)),
     async close() {},
   };
-}
-
-/** The same bytes without Buffer's own methods, whose `slice` does not copy. */
-function plain(buffer: Buffer): Uint8Array {
-  return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);
 }
 
 function existsOrThrow(error: NodeJS.ErrnoException): "exists" {

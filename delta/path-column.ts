@@ -1,0 +1,124 @@
+/** A growing column of paths of data files. Nearly all are named by a UUID: that is kept as sixteen bytes, and the text around it once. */
+
+import { numberColumn } from "./number-column.ts";
+import type { Slice } from "./slice.ts";
+import { stringColumn } from "./string-column.ts";
+
+export type PathColumn = {
+  /** The bytes of a slice are copied. */
+  push(path: string | Slice): void;
+  get(index: number): string;
+};
+
+/** Bytes of a UUID, and of its text. */
+const UUID = 16;
+const UUID_TEXT = 36;
+const DASH = 0x2d;
+
+const BITS = 13;
+const SIZE = 2 ** BITS;
+/** The first block starts small: most tables are. */
+const SMALL = 64;
+
+/** Texts around UUIDs that are remembered: many for partitions, few beside the files of a table whose names have more in them that changes. */
+const MOST_AROUND = 16_384;
+
+export function pathColumn(): PathColumn {
+  /** Which text is around the UUID; where there is none, -1 and less count down the places in `others`. */
+  const kinds = numberColumn();
+  const around: { before: string; after: string }[] = [];
+  const numbers = new Map<string, number>();
+  const others = stringColumn();
+  const uuids: (Buffer | undefined)[] = [];
+  let last = { path: Buffer.alloc(0), length: 0, start: 0, number: 0 };
+  let scratch = Buffer.allocUnsafe(256);
+
+  const pushBytes = (bytes: Buffer, from: number, length: number): boolean => {
+    const start = uuidStart(bytes, from, from + length);
+    if (start === -1) return false;
+    const number = isAroundLast(bytes, from, length, start - from) ? last.number : noteAround();
+    if (number === undefined) return false;
+    const row = kinds.length;
+    const uuid = roomFor(row);
+    for (let at = start, to = (row & (SIZE - 1)) * UUID; at < start + UUID_TEXT; at += 2) {
+      if (bytes[at] === DASH) at++;
+      uuid[to++] = (digit(bytes[at]!) << 4) | digit(bytes[at + 1]!);
+    }
+    kinds.push(number);
+    return true;
+
+    function noteAround(): number | undefined {
+      const before = bytes.toString("utf8", from, start);
+      const after = bytes.toString("utf8", start + UUID_TEXT, from + length);
+      const key = `${before}\u0000${after}`;
+      const known = numbers.get(key);
+      if (known === undefined && around.length === MOST_AROUND) return undefined;
+      const number = known ?? around.push({ before, after }) - 1;
+      numbers.set(key, number);
+      last = { path: Buffer.from(bytes.subarray(from, from + length)), length, start: start - from, number };
+      return number;
+    }
+  };
+
+  /** Files of the same partition mostly come one after the other. */
+  const isAroundLast = (bytes: Buffer, from: number, length: number, start: number): boolean => {
+    if (length !== last.length || start !== last.start) return false;
+    for (let at = 0; at < start; at++) if (bytes[from + at] !== last.path[at]) return false;
+    for (let at = start + UUID_TEXT; at < length; at++) if (bytes[from + at] !== last.path[at]) return false;
+    return true;
+  };
+
+  /** The block of a row, large enough. */
+  const roomFor = (row: number): Buffer => {
+    const block = uuids[row >> BITS];
+    const rows = row < SMALL ? SMALL : SIZE;
+    if (block && block.length >= rows * UUID) return block;
+    const fresh = Buffer.alloc(rows * UUID);
+    block?.copy(fresh);
+    uuids[row >> BITS] = fresh;
+    return fresh;
+  };
+
+  return {
+    push(path) {
+      let isShort: boolean;
+      if (typeof path === "string") {
+        const size = path.length * 3;
+        if (size > scratch.length) scratch = Buffer.allocUnsafe(size);
+        isShort = pushBytes(scratch, 0, scratch.write(path));
+      } else isShort = pushBytes(path.bytes, path.start, path.length);
+      if (isShort) return;
+      kinds.push(-1 - others.length);
+      others.push(path);
+    },
+    get(index) {
+      const kind = kinds.get(index);
+      if (kind < 0) return others.get(-1 - kind)!;
+      const { before, after } = around[kind]!;
+      const start = (index & (SIZE - 1)) * UUID;
+      const hex = uuids[index >> BITS]!.toString("hex", start, start + UUID);
+      const uuid = `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+      return before + uuid + after;
+    },
+  };
+}
+
+/** Where the last UUID in lower case starts, as its text; -1 where there is none. */
+function uuidStart(bytes: Buffer, from: number, end: number): number {
+  for (let start = end - UUID_TEXT; start >= from; start--) if (isUuid(bytes, start)) return start;
+  return -1;
+}
+
+function isUuid(bytes: Buffer, start: number): boolean {
+  for (const dash of DASHES) if (bytes[start + dash] !== DASH) return false;
+  for (let at = 0; at < UUID_TEXT; at++)
+    if (digit(bytes[start + at]!) === -1 && !DASHES.includes(at)) return false;
+  return true;
+}
+
+const DASHES = [8, 13, 18, 23];
+
+function digit(char: number): number {
+  if (char >= 0x30 && char <= 0x39) return char - 0x30;
+  return char >= 0x61 && char <= 0x66 ? char - 0x61 + 10 : -1;
+}
