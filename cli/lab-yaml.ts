@@ -65,7 +65,9 @@ const Stream = z.strictObject({
     .optional(),
   partitionBy: z
     .array(z.string().min(1))
-    .describe("Without a column `date` it is derived from the message's time, in UTC.")
+    .describe(
+      "Columns; `date` and `hour` are derived from the message's time in UTC, `bucket(N, column)` from a column, where messages have none.",
+    )
     .optional(),
   transform: z
     .string()

@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { isLabError } from "../core/errors.ts";
 import { readSettings, SETTINGS } from "../core/settings.ts";
+import { parsePartitioning } from "../engine/partitioning.ts";
 import { labText, parseLabYaml } from "./lab-yaml.ts";
 import { STREAM_SETTINGS, streamOptions, tableUriOf } from "./stream-options.ts";
 
@@ -209,5 +210,17 @@ test("a schema comes from a file; one that is none names the file", async (t) =>
   assert.throws(
     () => options({ "--topic": "t", "--schema": file }),
     (error) => isLabError(error, "CONFIG_INVALID") && error.message.includes(file),
+  );
+});
+
+test("partition columns may be buckets, and what is nothing to partition a table by is refused before anything starts", () => {
+  const by = (items: string) => options({ "--topic": "t", "--partition-by": items });
+  assert.deepEqual(parsePartitioning(by("date,bucket(16,id)")[0]!.partitionBy).columns, [
+    "date",
+    "id_bucket",
+  ]);
+  assert.throws(
+    () => by("date,month(placed_at)"),
+    (error) => isLabError(error, "CONFIG_INVALID") && /month\(placed_at\)/.test(error.message),
   );
 });

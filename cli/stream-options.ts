@@ -17,6 +17,7 @@ import {
 } from "../core/setting-kinds.ts";
 import { type SETTINGS, setting, type Values } from "../core/settings.ts";
 import { bucketAndPrefix } from "../delta/store/open.ts";
+import { parsePartitioning } from "../engine/partitioning.ts";
 import type { Wire } from "../formats/wire.ts";
 import { groupOf, tableNameOf } from "../ingest/identity.ts";
 import type { StartPosition, StreamOptions } from "../ingest/options.ts";
@@ -57,7 +58,8 @@ export const STREAM_SETTINGS = {
     flag: "--partition-by",
     kind: list(named("column")),
     default: undefined,
-    description: "partition columns of a table yet to be made; `date` is derived where messages have none",
+    description:
+      "partition columns of a table yet to be made; `date`, `hour` and `bucket(N,column)` are derived where messages have none",
   }),
   transform: setting<string | undefined>({
     flag: "--transform",
@@ -248,6 +250,9 @@ function oneStream(stream: Partial<LabStream>, values: StreamValues, lab: LabYam
   const tableUri = tableUriOf(values.table ?? stream.table ?? tableNameOf(topic), values.store);
   const flush = { ...lab?.defaults?.flush, ...stream.flush };
   const { wire, schema, keepRaw } = formatOf(values, stream);
+  const partitionBy = values.partitionBy ?? stream.partitionBy ?? [];
+  // Refuses what is nothing to partition by before anything is started.
+  parsePartitioning(partitionBy);
   const transform = transformOf(values, stream);
   const route = values.route ?? stream.route;
   const maxBad = values.maxBad ?? parsed(badLimit, stream.maxBad) ?? "off";
@@ -264,7 +269,7 @@ function oneStream(stream: Partial<LabStream>, values: StreamValues, lab: LabYam
     format: wire.format,
     wire,
     ...(schema === undefined ? {} : { schema }),
-    partitionBy: values.partitionBy ?? stream.partitionBy ?? [],
+    partitionBy,
     ...(transform === undefined ? {} : { transform }),
     metadata: values.metadata ?? true,
     keepRaw,
