@@ -7,7 +7,7 @@
 import { LabError } from "../core/errors.ts";
 import type { Add, Metadata } from "../delta/actions.ts";
 import { serializeSchema } from "../delta/schema.ts";
-import { mergeSchema } from "../delta/schema-merge.ts";
+import { mergeSchema, mergeSchemas } from "../delta/schema-merge.ts";
 import { widenOf } from "../delta/type-widening.ts";
 import type { StructField, StructType } from "../delta/types.ts";
 import type { EncodedFile } from "../engine/encoder.ts";
@@ -129,6 +129,8 @@ export async function commitRouted(
 function grownMetadata({ table, snapshot }: Opened, schema: StructType): Metadata | undefined {
   const { protocol, metadata } = snapshot;
   const widen = widenOf(protocol, metadata, snapshot.schema);
+  // Files of a narrower type than the column's are for tables that say so.
+  if (!widen) mergeSchemas(snapshot.schema, schema);
   const { schema: merged, clashes } = mergeSchema(snapshot.schema, schema, { widen });
   const [clash] = clashes;
   if (clash)

@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { isLabError } from "../core/errors.ts";
+import { createTable } from "../delta/create.ts";
 import { openTable } from "../delta/open.ts";
 import { openStore } from "../delta/store/open.ts";
 import { type Fixture, streamFixture } from "../test/support/stream-fixture.ts";
@@ -144,6 +146,20 @@ test("more tables than are allowed are not made: what would need one is a letter
     { o: 5n, code: "TOO_MANY_TABLES" },
     { o: 6n, code: "ROUTE_TOO_LONG" },
   ]);
+});
+
+test("a routed table with another type for a column than the stream's is not written", async (t) => {
+  const fixture = await streamFixture(t);
+  fixture.kafka.createTopic("t", 1);
+  fixture.kafka.append("t", 0, [from(1, "de")]);
+  const store = await openStore(routedUri(fixture.tableUri, "de"), { signal });
+  const fields = [
+    { name: "id", type: "decimal(20,0)" as const, nullable: true, metadata: {} },
+    { name: "country", type: "string" as const, nullable: true, metadata: {} },
+  ];
+  await createTable(store, { schema: { type: "struct", fields } }, signal);
+  const worker = fixture.start({ once: true, ...route });
+  await assert.rejects(worker.ended, (error) => isLabError(error, "SCHEMA_MISMATCH"));
 });
 
 test("a worker whose partitions went to another writes nothing to a routed table", async (t) => {
