@@ -64,7 +64,10 @@ ${[...faults]
 ${rows.join("\n")}
 ${section(
   "Failed",
-  failed.map(({ scenario, seed, failure }) => `\`${scenario}\`, seed ${seed}: ${firstLine(failure)}`),
+  failed.map(
+    ({ scenario, seed, failure, note }) =>
+      `\`${scenario}\`, seed ${seed}: ${firstLine(failure)}${note === undefined ? "" : ` (${note})`}`,
+  ),
 )}${section(
   "Not run",
   notRun.map(({ scenario, seed, notRun: why }) => `\`${scenario}\`, seed ${seed}: ${firstLine(why)}`),

@@ -50,7 +50,12 @@ function tell(outcome: Outcome): void {
   const verdict = outcome.failure ? "FAILED" : outcome.notRun ? "NOT RUN" : "ok";
   console.log(`${verdict.padEnd(8)}${scenario} (seed ${seed}, ${seconds} s): ${outcome.notRun ?? figures}`);
   if (outcome.failure) console.log(outcome.failure);
-  if (flags.out !== undefined) appendFileSync(flags.out, `${JSON.stringify(outcome)}\n`);
+  if (flags.out !== undefined) appendFileSync(flags.out, `${JSON.stringify(asResult(outcome))}\n`);
+}
+
+/** Without what only this machine knows. */
+function asResult({ failure, ...outcome }: Outcome): Outcome {
+  return failure === undefined ? outcome : { ...outcome, failure: failure.split("\n")[0] ?? "" };
 }
 
 async function main(): Promise<number> {

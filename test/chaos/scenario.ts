@@ -23,8 +23,9 @@ export type Outcome = {
   seconds: number;
   /** Why it was not run, such as a right that is missing. */
   notRun?: string;
-  /** Why it failed. */
+  /** Why it failed; and what was found out of it later, by people. */
   failure?: string;
+  note?: string;
   /** How often each kind of fault was injected. */
   faults: Record<string, number>;
   messages: number;
