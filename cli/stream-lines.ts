@@ -87,6 +87,8 @@ function cellsOf(stream: StreamState, nowMs: number): string[] {
       : version === null
         ? "no commit yet"
         : `version ${version}`;
+  // Who has ended does not look any more.
+  const lag = state === "failed" || state === "stopped" ? "lag ?" : lagText(stream);
   const letters = totals.letters > 0 ? [`${count(totals.letters)} letters`] : [];
   const why =
     state === "failed" && lastError !== null
@@ -97,7 +99,7 @@ function cellsOf(stream: StreamState, nowMs: number): string[] {
           ? [`last error ${lastError.code}, ${since(lastError.at)}`]
           : [];
   return [
-    ...[table, state, rateText(stream.ratePerSecond), lagText(stream), commit, `+${count(totals.rows)} rows`],
+    ...[table, state, rateText(stream.ratePerSecond), lag, commit, `+${count(totals.rows)} rows`],
     ...letters,
     ...why,
   ];
