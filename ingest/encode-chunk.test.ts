@@ -86,3 +86,18 @@ test("where a part fails, the chunk is as it was and no file is left", async (t)
   assert.deepEqual([chunk.files, chunk.letters, sum(chunk, "rows")], [[], [], 0]);
   for (const file of made) await assert.rejects(stat(file), /ENOENT/);
 });
+
+test("a column that one part brings is kept, though a part after it brings none and another one does", async (t) => {
+  const { encoder } = await openWorkbench(t);
+  const chunk = chunkOf([
+    packed({ id: 1, first: 1 }),
+    packed({ id: 2, first: 2 }),
+    packed({ id: 3, second: 3 }),
+  ]);
+  await encodeChunk(chunk, await inputFor(encoder));
+  assert.equal(chunk.files.length, 3, "in parts");
+  assert.deepEqual(
+    chunk.evolvedSchema?.fields.map(({ name }) => name),
+    ["id", "first", "second", "_kafka"],
+  );
+});

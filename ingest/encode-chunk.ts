@@ -163,7 +163,7 @@ export async function encodeChunk(chunk: ChunkContent, input: EncodeInput): Prom
   chunk.raw = null;
 }
 
-/** What became of the messages up to place `end` that come after those of the part before. */
+/** What became of the messages up to place `end` that come after those of the part before; the schemas with what all parts so far brought. */
 type Part = {
   end: number;
   encoded: Encoded;
@@ -201,11 +201,14 @@ async function encodePart(
       : { files: [], bad: [], counts: new Map(), evolvedSchema: undefined };
   const part = { end: decoded.end, encoded, skipped: decoded.skipped };
   if (!table || !target) return { ...part, evolvedSchema: undefined, evolvedInput: undefined };
-  const messages = encoded.evolvedInput ?? (target.messages === table.messages ? undefined : target.messages);
+  const schema = encoded.evolvedSchema ?? target.schema;
+  const messages = encoded.evolvedInput ?? target.messages;
+  const isNew =
+    messages !== table.messages && plan.format === "json" && messages && messages.fields.length > 0;
   return {
     ...part,
-    evolvedSchema: encoded.evolvedSchema ?? (target.schema === table.schema ? undefined : target.schema),
-    evolvedInput: plan.format === "json" && messages && messages.fields.length > 0 ? messages : undefined,
+    evolvedSchema: schema === table.schema ? before?.evolvedSchema : schema,
+    evolvedInput: isNew ? messages : before?.evolvedInput,
   };
 }
 
