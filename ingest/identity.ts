@@ -64,6 +64,15 @@ export function formOf(options: {
   );
 }
 
+/** Rows that no position tells of: read from its start, the partition would be there twice. */
+export function offsetsMissing(app: string, topic: string, partition: number): LabError {
+  return new LabError(
+    "OFFSETS_MISSING",
+    `the table holds rows of ${topic}-${partition} but no position for app ${app}`,
+    { hint: "use the --app that wrote them, or another table", details: { topic, partition } },
+  );
+}
+
 /** Positions that do not name their topic hold for one topic only. */
 export function otherTopic(topic: string, what: string): LabError {
   return new LabError("OFFSETS_FOREIGN", `the table is not of ${topic} alone: ${what}`, {

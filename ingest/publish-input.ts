@@ -36,6 +36,8 @@ export type PublishInput = {
   destination: Destination;
   /** Positions that routed tables were seen to be ahead with when ours were read: what they hold of it is known. */
   aheadOf: (route: string | null, partition: number) => bigint | undefined;
+  /** The last offset of which such a table has rows beyond our positions: the next start looks for them where the table's own position tells of them. */
+  heldBy: (route: string | null, partition: number) => bigint | undefined;
   now: () => number;
   onStep: (step: CommitStep) => void;
   onOutage: (error: unknown, pauseMs: number) => void;
@@ -49,11 +51,11 @@ export type Rejected = { kind: "rejected"; reason: string; message: string };
 export const readTxns = ({ options, owned }: PublishInput, form: AppIdForm): string[] =>
   [...owned.keys()].map((partition) => appId(options.app, options.topic, partition, form));
 
-/** Positions as txns. Letters may be ahead of the rows after a crash; theirs never fall. */
+/** Positions as txns. Letters and routed tables may be ahead after a crash: `isKept` says of a position that is whether it stays. */
 export function txnsOf(
   input: PublishInput,
   snapshot: Snapshot,
-  { form, rule }: { form: AppIdForm; rule: "exact" | "only-up" },
+  { form, isKept }: { form: AppIdForm; isKept: (partition: number, version: bigint) => boolean },
 ): Txn[] {
   return [...input.settled].map(([partition, next]) => {
     const id = appId(input.options.app, input.options.topic, partition, form);
@@ -61,7 +63,7 @@ export function txnsOf(
     const stored = snapshot.txn(id);
     return {
       appId: id,
-      version: rule === "only-up" && stored !== undefined && stored > version ? stored : version,
+      version: stored !== undefined && stored > version && isKept(partition, version) ? stored : version,
     };
   });
 }

@@ -38,7 +38,7 @@ export async function commitLetters(
       readSnapshot: snapshot,
       operation: "STREAMING UPDATE",
       adds,
-      txns: txnsOf(input, snapshot, { form: "lab", rule: "only-up" }),
+      txns: txnsOf(input, snapshot, { form: "lab", isKept: () => true }),
       readTxns: readTxns(input, "lab"),
     },
     input.signal,

@@ -107,6 +107,7 @@ export async function commitRouted(
       letters: 0,
       metadata,
       lab: { ...labInfo(input, new Map()), moved: undefined, partitions: rangesOf(input) },
+      isKept: (partition, version) => (input.heldBy(one.route, partition) ?? -1n) > version,
     });
     const result = await table.commit(request, signal);
     if (result.kind === "conflict")

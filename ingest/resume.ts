@@ -7,7 +7,7 @@ import { LabError } from "../core/errors.ts";
 import type { Admin, Watermarks } from "../kafka/ports.ts";
 import type { Destination, Opened } from "./destination.ts";
 import { fingerprint, markedOffset } from "./fingerprint.ts";
-import { type AppIdForm, appId, formOf, otherTopic } from "./identity.ts";
+import { type AppIdForm, appId, formOf, offsetsMissing, otherTopic } from "./identity.ts";
 import { type LastKnown, lastKnown } from "./last-known.ts";
 import type { StreamOptions } from "./options.ts";
 import { type RoutedResume, readRouted } from "./resume-routed.ts";
@@ -74,7 +74,7 @@ export async function readResume(input: ResumeInput): Promise<Resume> {
     recordGeneration: known.generation,
     overridden: new Set(),
     begun: new Map(),
-    routed: { ahead: new Map(), written: [] },
+    routed: { ahead: new Map(), held: new Map(), written: [] },
   };
 
   const { error, overridden } = await findReset(input, stored, known, watermarks);
@@ -226,16 +226,8 @@ async function placeFresh(
   const { topic, start } = options;
   if (fresh.length === 0) return;
   for (const partition of fresh) {
-    if (rows && (await rowReader.hasRowsOf(rows, { topic, partition, signal }))) {
-      throw new LabError(
-        "OFFSETS_MISSING",
-        `the table holds rows of ${topic}-${partition} but no position for app ${options.app}`,
-        {
-          hint: "use the --app that wrote them, or another table",
-          details: { topic, partition },
-        },
-      );
-    }
+    if (rows && (await rowReader.hasRowsOf(rows, { topic, partition, signal })))
+      throw offsetsMissing(options.app, topic, partition);
   }
   const atTime = start.kind === "time" ? await input.admin.offsetsAt(topic, start.timestampMs) : null;
   for (const partition of fresh) {

@@ -19,11 +19,13 @@ export type RowsContent = {
   metadata: Metadata | undefined;
   /** `commitInfo.lab`. */
   lab: object;
+  /** Whether a position stays that is beyond `version`, which is settled with this; default: none does. */
+  isKept?: (partition: number, version: bigint) => boolean;
 };
 
 /** The request for files that stand in the store of `opened`, with every position that they settle. */
 export function rowsRequest(input: PublishInput, opened: Opened, content: RowsContent): CommitRequest {
-  const { adds, metadata } = content;
+  const { adds, metadata, isKept = () => false } = content;
   return {
     readSnapshot: opened.snapshot,
     operation: "STREAMING UPDATE",
@@ -36,7 +38,7 @@ export function rowsRequest(input: PublishInput, opened: Opened, content: RowsCo
     },
     adds,
     enforced: ENFORCED,
-    txns: txnsOf(input, opened.snapshot, { form: input.appIdForm, rule: "exact" }),
+    txns: txnsOf(input, opened.snapshot, { form: input.appIdForm, isKept }),
     readTxns: readTxns(input, input.appIdForm),
     ...(metadata ? { metadata } : {}),
     info: { lab: content.lab },

@@ -182,3 +182,33 @@ test("a worker whose partitions went to another writes nothing to a routed table
   await worker.end();
   assert.deepEqual(await idsIn(fixture, "de"), [1, 3]);
 });
+
+test("rows of a killed run are there once, though the next run is killed behind fewer records of it and some of another partition", async (t) => {
+  const fixture = await streamFixture(t, { mostRecordsPerBatch: 1 });
+  fixture.kafka.createTopic("t", 2);
+  fixture.kafka.append("t", 0, [from(1, "de"), from(2, "de"), from(3, "de")]);
+  const killedAt = (step: string) => ({
+    onStep: (at: string) => {
+      if (at === step) throw new Error("killed");
+    },
+  });
+  await assert.rejects(fixture.start({ once: true, ...route }, killedAt("after-route")).ended, /killed/);
+  assert.deepEqual(await idsIn(fixture, "de"), [1, 2, 3]);
+  fixture.kafka.append("t", 1, [from(4, "de")]);
+  const flush = { latencyMs: 60_000, rows: 2, bytes: 256 << 20 };
+  await assert.rejects(fixture.start({ ...route, flush }, killedAt("after-commit")).ended, /killed/);
+  assert.deepEqual(await idsIn(fixture, "de"), [1, 2, 3, 4]);
+  assert.equal((await snapshotOf(fixture.tableUri)).txn("lab/t-0"), 0n);
+  await fixture.start({ once: true, ...route }).ended;
+  assert.deepEqual(await idsIn(fixture, "de"), [1, 2, 3, 4]);
+});
+
+test("another app does not read again what routed tables hold", async (t) => {
+  const fixture = await streamFixture(t);
+  fixture.kafka.createTopic("t", 1);
+  fixture.kafka.append("t", 0, [from(1, "de"), from(2, "fr")]);
+  await fixture.start({ once: true, ...route }).ended;
+  const other = fixture.start({ once: true, ...route, app: "other" });
+  await assert.rejects(other.ended, (error) => isLabError(error, "OFFSETS_MISSING"));
+  assert.deepEqual(await idsIn(fixture, "de"), [1]);
+});

@@ -70,7 +70,7 @@ export function createWriter(options: StreamOptions, deps: WriterDeps): Writer {
       recordGeneration: 0,
       overridden: new Set(),
       begun: new Map(),
-      routed: { ahead: new Map(), written: [] },
+      routed: { ahead: new Map(), held: new Map(), written: [] },
     },
   };
   /** Where the last `read` found that the topic was begun at its end; null before the first. */
@@ -111,6 +111,7 @@ export function createWriter(options: StreamOptions, deps: WriterDeps): Writer {
       recordGeneration: resume.recordGeneration,
       appIdForm: resume.appIdForm,
       aheadOf: (route, partition) => resume.routed.ahead.get(route)?.get(partition),
+      heldBy: (route, partition) => resume.routed.held.get(route)?.get(partition),
       onStep: deps.onStep,
       onOutage: deps.onOutage,
     });
