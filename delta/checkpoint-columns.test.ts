@@ -10,29 +10,25 @@ import {
   writeParquet,
 } from "parquet-wasm";
 import { isLabError } from "../core/errors.ts";
-import type { Action } from "./actions.ts";
+import type { Action, Add } from "./actions.ts";
+import { withText } from "./checkpoint.fixture.ts";
 import { readThroughArrow } from "./checkpoint-arrow.ts";
 import { readColumns } from "./checkpoint-columns.ts";
 import { readCheckpoint } from "./checkpoint-read.ts";
 import type { CheckpointRow } from "./checkpoint-row.ts";
 import { encodeCheckpoint } from "./checkpoint-write.ts";
-import { packedText, type Slice, sliceText } from "./slice.ts";
+import { type PackedText, packedText } from "./slice.ts";
 import { file, removal } from "./table.fixture.ts";
 
 const fail = { damaged: (cause: unknown) => new Error("damaged", { cause }) };
 
-/** Rows as a list that compares, whatever form the statistics have. */
-async function gathered(rows: AsyncIterable<CheckpointRow[]>): Promise<string[]> {
-  const all: string[] = [];
-  for await (const some of rows)
-    for (const row of some) {
-      const stats = "add" in row ? row.add.stats : undefined;
-      const text =
-        typeof stats !== "object" ? stats : "block" in stats ? packedText(stats) : sliceText(stats as Slice);
-      const plain = "add" in row ? { add: { ...row.add, stats: text } } : row;
-      all.push(JSON.stringify(plain, (_, value) => (typeof value === "bigint" ? Number(value) : value)));
-    }
-  return all.sort();
+/** A row as text that compares, whatever form it came in. */
+function plain(row: CheckpointRow): string {
+  const { add, ...other } = withText(row) as { add?: Add };
+  const sorted = add && Object.fromEntries(Object.entries(add).sort());
+  return JSON.stringify({ add: sorted, ...other }, (_, value) =>
+    typeof value === "bigint" ? Number(value) : value,
+  );
 }
 
 const text = fc.oneof(
@@ -101,10 +97,13 @@ test("columns give the rows that Arrow gives, whatever the pages are like", asyn
       fc.boolean(),
       async (actions, how, isLarge) => {
         const bytes = rewritten((await encodeCheckpoint(actions)).bytes, how);
-        const rows = readColumns(bytes, fail, isLarge ? 0 : undefined);
-        if (!rows) return;
+        const found: string[] = [];
+        const sink = { row: (row: CheckpointRow) => found.push(plain(row)) };
+        if (!(await readColumns(bytes, sink, { packed: fail, ...(isLarge ? { large: 0 } : {}) }))) return;
         read++;
-        assert.deepEqual(await gathered(rows), await gathered(readThroughArrow(bytes)));
+        const expected: string[] = [];
+        for await (const rows of readThroughArrow(bytes)) expected.push(...rows.map(plain));
+        assert.deepEqual(found.sort(), expected.sort());
       },
     ),
     { numRuns: 60 },
@@ -129,7 +128,7 @@ test("a checkpoint damaged anywhere is refused by name, or read, and nothing els
         const damaged = isCut ? bytes.slice(0, at) : bytes.slice();
         if (!isCut) damaged[at]! ^= change;
         try {
-          for await (const _ of readCheckpoint(damaged, "c.parquet"));
+          await readCheckpoint(damaged, "c.parquet", { row: () => {} });
         } catch (error) {
           assert.ok(isLabError(error, "CORRUPT_LOG"), String(error));
         }
@@ -147,11 +146,13 @@ test("statistics of a large checkpoint are unpacked when they are asked for, and
     (_, n): Action => ({ add: file(`f${n}`, { stats: noise(n) }) }),
   );
   const { bytes } = await encodeCheckpoint(actions);
-  const found: CheckpointRow[] = [];
-  for await (const rows of readCheckpoint(bytes, "c.parquet")) found.push(...rows);
-  const packed = found.flatMap((row) =>
-    "add" in row && typeof row.add.stats === "object" && "block" in row.add.stats ? [row.add.stats] : [],
-  );
+  const packed: PackedText[] = [];
+  await readCheckpoint(bytes, "c.parquet", {
+    row(row) {
+      const stats = "add" in row ? row.add.stats : undefined;
+      if (typeof stats === "object" && "block" in stats) packed.push({ ...stats });
+    },
+  });
   assert.equal(packed.length, 6000);
   assert.equal(packedText(packed[4321]!), noise(4321));
   bytes.fill(0, bytes.length / 2 - 5000, bytes.length / 2);

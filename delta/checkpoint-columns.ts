@@ -3,17 +3,19 @@
 import { setImmediate } from "node:timers/promises";
 import type { PartitionValues } from "./actions.ts";
 import { COPIES, kindOf, leavesOf, type Plan, planOf } from "./checkpoint-plan.ts";
-import { CHECKPOINT_ACTIONS, type CheckpointRow, toRow } from "./checkpoint-row.ts";
+import { CHECKPOINT_ACTIONS, type CheckpointRow, type RowSink, toRow } from "./checkpoint-row.ts";
 import { toAction } from "./commit-file.ts";
 import type { LiveFile } from "./file-rows.ts";
 import { type ColumnChunk, type Footer, type Node, readFooter } from "./parquet/footer.ts";
 import { type Leaf, leafReader, type Packed, type Value } from "./parquet/leaf.ts";
+import { newScratch, type Scratch } from "./parquet/scratch.ts";
 import { type PackedText, type Slice, sliceText } from "./slice.ts";
 
-/** Rows handed over at once: few enough to be young when they go. */
-const WINDOW = 64;
+/** Rows until others have their turn. */
+const TURN = 8192;
 
-const TURN = 128 * WINDOW;
+/** Fewer bytes than a file of a table takes in a checkpoint: what the footer says of rows may be wrong. */
+const FEWEST_BYTES = 16;
 
 /** Partitions remembered while a file is read. */
 const MOST_KNOWN = 10_000;
@@ -25,25 +27,29 @@ const LARGE = 2 ** 20;
 type Reader = () => unknown;
 
 /**
- * The rows, or undefined where the file has a form that is not read here. RangeError, TypeError where it is damaged; where that shows only
- * when the statistics of a large checkpoint are asked for, what `packed` makes of it.
+ * Gives all rows to `sink`, or false where the file has a form that is not read here. RangeError, TypeError where it is damaged; where that
+ * shows only when the statistics of a large checkpoint are asked for, what `packed` makes of it.
  */
-export function readColumns(
+export async function readColumns(
   bytes: Uint8Array,
-  packed: Packed,
-  large = LARGE,
-): AsyncGenerator<CheckpointRow[]> | undefined {
+  sink: RowSink,
+  { packed, large = LARGE, signal }: { packed: Packed; large?: number; signal?: AbortSignal | undefined },
+): Promise<boolean> {
   const footer = readFooter(bytes);
   const pages = planOf(bytes, footer);
-  return pages && readGroups(footer, pages, bytes.length > large ? packed : undefined);
+  if (!pages) return false;
+  const rows = footer.rowGroups.reduce((sum, group) => sum + group.rows, 0);
+  sink.expect?.(Math.min(rows, Math.floor(bytes.length / FEWEST_BYTES)));
+  await readGroups(footer, pages, { packed: bytes.length > large ? packed : undefined, sink, signal });
+  return true;
 }
 
-async function* readGroups(
+async function readGroups(
   { fields, rowGroups }: Footer,
   pages: Plan,
-  packed: Packed | undefined,
-): AsyncGenerator<CheckpointRow[]> {
-  const scratches = new Map<number, Buffer>();
+  { packed, sink, signal }: { packed: Packed | undefined; sink: RowSink; signal: AbortSignal | undefined },
+): Promise<void> {
+  const scratches = new Map<number, Scratch>();
   for (const [at, { rows, columns }] of rowGroups.entries()) {
     for (const field of fields) {
       if (!CHECKPOINT_ACTIONS.includes(field.name)) continue;
@@ -52,19 +58,18 @@ async function* readGroups(
       const { absent, skip, next } =
         field.name === "add" ? addReader(field, group) : actionReader(field, group);
       for (let row = 0; row < rows; ) {
-        const found: CheckpointRow[] = [];
-        for (const end = Math.min(rows, row + WINDOW); row < end; ) {
+        for (const end = Math.min(rows, row + TURN); row < end; ) {
           const gap = absent(end - row);
           if (gap > 0) skip(gap);
           else {
             const one = next();
-            if (one) found.push(one);
+            if (one) sink.row(one);
           }
           row += Math.max(1, gap);
         }
-        if (found.length > 0) yield found;
         // Others have their turn.
-        if (row % TURN === 0) await setImmediate();
+        await setImmediate();
+        signal?.throwIfAborted();
       }
     }
   }
@@ -76,6 +81,11 @@ function isAllNull(leaf: Node, columns: readonly ColumnChunk[]): boolean {
   return nulls === values;
 }
 
+/** A list may be there and empty. */
+function isNowhere(leaf: Node, columns: readonly ColumnChunk[]): boolean {
+  return leaf.repeated === 0 && isAllNull(leaf, columns);
+}
+
 type RowReader = Pick<Leaf, "absent" | "skip"> & { next(): CheckpointRow | undefined };
 
 type Group = {
@@ -83,13 +93,12 @@ type Group = {
   pages: Plan[number];
   packed: Packed | undefined;
   /** Of the row groups before, by column. */
-  scratches: Map<number, Buffer>;
+  scratches: Map<number, Scratch>;
   note?: (leaf: Leaf) => void;
 };
 
 const nothing = () => undefined;
 const NULLS: Leaf = {
-  scratch: undefined,
   absent: (most) => most,
   skip: nothing,
   next: nothing,
@@ -97,9 +106,10 @@ const NULLS: Leaf = {
 };
 
 function leafOf(node: Node, { columns, pages, scratches, note }: Group, packed?: Packed): Leaf {
-  if (isAllNull(node, columns) && node.repeated === 0) return NULLS;
-  const leaf = leafReader(node, pages.get(node.column!)!, { packed, scratch: scratches.get(node.column!) });
-  if (leaf.scratch) scratches.set(node.column!, leaf.scratch);
+  if (isNowhere(node, columns)) return NULLS;
+  const scratch = scratches.get(node.column!) ?? newScratch();
+  scratches.set(node.column!, scratch);
+  const leaf = leafReader(node, pages.get(node.column!)!, { packed, scratch });
   note?.(leaf);
   return leaf;
 }
@@ -142,10 +152,13 @@ function readerOf(node: Node, group: Group): Reader {
 
 /** A struct whose fields are all null counts as null: some writers mark absence only in the leaves. */
 function structReader(fields: readonly Node[], group: Group): () => Record<string, unknown> | undefined {
-  const readers = fields.map((field) => [field.name, readerOf(field, group)] as const);
+  const readers = fields
+    .filter((field) => !leavesOf(field).every((leaf) => isNowhere(leaf, group.columns)))
+    .map((field) => ({ name: field.name, read: readerOf(field, group) }));
   return () => {
     let body: Record<string, unknown> | undefined;
-    for (const [name, read] of readers) {
+    for (let at = 0; at < readers.length; at++) {
+      const { name, read } = readers[at]!;
       const value = read();
       if (value === undefined) continue;
       body ??= {};
@@ -171,24 +184,24 @@ function addReader(field: Node, group: Group): RowReader {
     field.children.filter(({ name }) => !own.includes(name)),
     group,
   );
+  // One for all rows: there may be millions.
+  const add: LiveFile = { path: "", partitionValues: {}, size: 0, modificationTime: 0, dataChange: false };
+  const row = { add };
   const next = (): CheckpointRow | undefined => {
-    const name = path();
-    const add: LiveFile = {
-      path: plain(name) as string,
-      partitionValues: partitionValues(),
-      size: Number(size() ?? Number.NaN),
-      modificationTime: Number(time() ?? Number.NaN),
-      dataChange: false,
-    };
-    const text = stats() as Slice | PackedText | undefined;
-    if (text) add.stats = "block" in text ? text : sliceText(text);
+    const name = path() as Slice | undefined;
+    add.partitionValues = partitionValues();
+    add.size = Number(size() ?? Number.NaN);
+    add.modificationTime = Number(time() ?? Number.NaN);
+    add.stats = stats() as Slice | PackedText | undefined;
     const extras = rest();
     if (name === undefined) return undefined;
+    add.path = name;
     if (!(add.size >= 0) || Number.isNaN(add.modificationTime))
-      throw new TypeError(`the add of ${add.path} has no size or time`);
-    if (!extras) return { add };
+      throw new TypeError(`the add of ${plain(name)} has no size or time`);
+    if (!extras) return row;
     // The commit reader knows the types of the rare fields.
-    const { add: typed } = toAction({ add: { ...add, stats: null, ...extras } }) as { add: LiveFile };
+    const rare = { ...add, path: plain(name), stats: null, ...extras };
+    const { add: typed } = toAction({ add: rare }) as { add: LiveFile };
     return { add: { ...typed, ...add } };
   };
   return { absent: () => 0, skip: nothing, next };
@@ -209,19 +222,21 @@ function partitionReader(add: Node, group: Group): () => PartitionValues {
   return () => {
     const names = keys!.nextList() ?? [];
     const texts = values!.nextList() ?? [];
-    // From a dictionary the same text is the same object.
+    // From the dictionary of a list the same text is the same object.
     if (isSame(names, last.names) && isSame(texts, last.texts)) return last.found;
     const fresh = pairs(names, texts)!;
     const key = JSON.stringify(fresh);
     const found = known.get(key) ?? fresh;
     if (known.size < MOST_KNOWN) known.set(key, found);
-    last = { names, texts, found };
+    last = { names: [...names], texts: [...texts], found };
     return found;
   };
 }
 
 function isSame(one: readonly unknown[], other: readonly unknown[]): boolean {
-  return one.length === other.length && one.every((item, at) => item === other[at]);
+  if (one.length !== other.length) return false;
+  for (let at = 0; at < one.length; at++) if (one[at] !== other[at]) return false;
+  return true;
 }
 
 function pairs(

@@ -2,20 +2,28 @@
 
 import { LabError } from "../core/errors.ts";
 import { readColumns } from "./checkpoint-columns.ts";
-import { type CheckpointRow, toRow } from "./checkpoint-row.ts";
+import { type RowSink, toRow } from "./checkpoint-row.ts";
 import { parseJson } from "./json.ts";
 
-/** The rows of a checkpoint file, some at a time. CORRUPT_LOG where it cannot be read. */
-export async function* readCheckpoint(bytes: Uint8Array, path: string): AsyncGenerator<CheckpointRow[]> {
+/** Gives all rows of a checkpoint file to `sink`. CORRUPT_LOG where it cannot be read; a LabError of the sink's goes to the caller. */
+export async function readCheckpoint(
+  bytes: Uint8Array,
+  path: string,
+  sink: RowSink,
+  signal?: AbortSignal,
+): Promise<void> {
   try {
-    if (path.endsWith(".json")) yield readJsonRows(bytes);
-    else {
-      const rows = readColumns(bytes, { damaged: (cause) => damaged(path, cause) });
-      if (rows) yield* rows;
-      // Loaded only where it is needed: it takes longer than to read a checkpoint.
-      else yield* (await import("./checkpoint-arrow.ts")).readThroughArrow(bytes);
+    if (path.endsWith(".json")) return readJsonRows(bytes, sink);
+    const options = { packed: { damaged: (cause: unknown) => damaged(path, cause) }, signal };
+    if (await readColumns(bytes, sink, options)) return;
+    // Loaded only where it is needed: it takes longer than to read a checkpoint.
+    const { readThroughArrow } = await import("./checkpoint-arrow.ts");
+    for await (const rows of readThroughArrow(bytes)) {
+      signal?.throwIfAborted();
+      for (const row of rows) sink.row(row);
     }
   } catch (cause) {
+    signal?.throwIfAborted();
     throw damaged(path, cause);
   }
 }
@@ -30,13 +38,11 @@ function damaged(path: string, cause: unknown): LabError {
   });
 }
 
-function readJsonRows(bytes: Uint8Array): CheckpointRow[] {
-  const rows: CheckpointRow[] = [];
+function readJsonRows(bytes: Uint8Array, sink: RowSink): void {
   for (const line of Buffer.from(bytes).toString("utf8").split("\n")) {
     if (line.trim() === "") continue;
     const json = parseJson(line) as Record<string, unknown>;
     const row = toRow(json);
-    if (row) rows.push(row);
+    if (row) sink.row(row);
   }
-  return rows;
 }

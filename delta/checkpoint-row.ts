@@ -12,6 +12,14 @@ export type CheckpointRow =
   | { checkpointMetadata: { version: number } }
   | Exclude<Action, { add: unknown } | { remove: unknown }>;
 
+/** Takes what a reader finds. */
+export type RowSink = {
+  /** Adds may be one object, and their texts stand in bytes, that are used again for the next row: who keeps one, copies it. */
+  row(row: CheckpointRow): void;
+  /** About so many rows will come. */
+  expect?(rows: number): void;
+};
+
 export const CHECKPOINT_ACTIONS = [
   "txn",
   "add",

@@ -3,12 +3,11 @@ import { test } from "node:test";
 import { tableFromIPC } from "apache-arrow";
 import { readParquet } from "parquet-wasm";
 import type { Action } from "./actions.ts";
-import { readCheckpoint } from "./checkpoint-read.ts";
+import { rowsOf } from "./checkpoint.fixture.ts";
 import { encodeCheckpoint } from "./checkpoint-write.ts";
 import { createTable } from "./create.ts";
 import { checkpointPath, commitPath } from "./log-names.ts";
 import { openTable } from "./open.ts";
-import { type Slice, sliceText } from "./slice.ts";
 import { memoryStore } from "./store/memory.ts";
 import { commit, file, schema, signal } from "./table.fixture.ts";
 import type { DataType, StructField, StructType } from "./types.ts";
@@ -55,12 +54,8 @@ const adds: Action[] = [
 async function back(asJson: boolean) {
   const asColumnsOf = { schema: wide, partitionColumns, configuration: {} };
   const { bytes } = await encodeCheckpoint(adds, { asJson, asColumnsOf });
-  const rows = [];
-  for await (const some of readCheckpoint(bytes, "c.parquet")) rows.push(...some);
-  const texts = rows.map((row) => {
-    const found = "add" in row ? row.add.stats : undefined;
-    return typeof found === "object" ? sliceText(found as Slice) : found;
-  });
+  const rows = await rowsOf(bytes);
+  const texts = rows.map((row) => ("add" in row ? row.add.stats : undefined));
   return { bytes, texts };
 }
 

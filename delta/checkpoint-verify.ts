@@ -26,8 +26,8 @@ export function checkpointCheck(): CheckpointCheck {
   return {
     async read(bytes, path) {
       const packed = new Set<PackedBlock>();
-      for await (const rows of readCheckpoint(bytes, path)) {
-        for (const row of rows) {
+      await readCheckpoint(bytes, path, {
+        row(row) {
           if ("add" in row) {
             found.numFiles++;
             found.sizeBytes += row.add.size;
@@ -37,8 +37,8 @@ export function checkpointCheck(): CheckpointCheck {
           else if ("domainMetadata" in row) found.domains.set(row.domainMetadata.domain, row.domainMetadata);
           else if ("protocol" in row) found.protocol = row.protocol;
           else if ("metaData" in row) found.metadata = row.metaData;
-        }
-      }
+        },
+      });
       // A reader leaves these alone until it needs them.
       for (const block of packed) block.unpack();
     },

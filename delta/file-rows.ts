@@ -4,16 +4,19 @@
  */
 
 import type { Add, PartitionValues, Remove } from "./actions.ts";
-import { fileKey } from "./file-key.ts";
+import { fileKey, isOwnKey } from "./file-key.ts";
 import { parseJson, stringifyJson } from "./json.ts";
-import { hashText, keyIndex } from "./key-index.ts";
+import { hashAscii, hashText, keyIndex } from "./key-index.ts";
 import { numberColumn } from "./number-column.ts";
 import { pathColumn } from "./path-column.ts";
-import type { PackedText, Slice } from "./slice.ts";
+import { type PackedText, type Slice, sliceText } from "./slice.ts";
 import { stringColumn } from "./string-column.ts";
 
-/** A live file, with its statistics as text, or where they stand. */
-export type LiveFile = Omit<Add, "stats"> & { stats?: string | Slice | PackedText };
+/** A live file, with its path and its statistics as text, or where they stand. */
+export type LiveFile = Omit<Add, "path" | "stats"> & {
+  path: string | Slice;
+  stats?: string | Slice | PackedText | undefined;
+};
 
 /** How a row changes the totals of the newest version. */
 export type Change = { files: number; bytes: number };
@@ -21,6 +24,8 @@ export type Change = { files: number; bytes: number };
 export type FileRows = {
   /** Rows there are, replaced ones included. */
   readonly length: number;
+  /** About so many further rows will come. */
+  expect(rows: number): void;
   /** The file is live from `version` on. Versions never fall from call to call. */
   add(version: number, file: LiveFile): Change;
   /** The file is a tombstone from `version` on. */
@@ -40,6 +45,7 @@ const TOMBSTONE = 1;
 const DATA_CHANGE = 2;
 const EXTENDED = 4;
 const NO_PARTITION = -1;
+const NO_FILE: Remove = { path: "", dataChange: false };
 
 /** Empty rows of the table at `root` (which absolute paths of the log are compared with). */
 export function fileRows(root: string): FileRows {
@@ -81,6 +87,22 @@ export function fileRows(root: string): FileRows {
     return partitionValues.push(values) - 1;
   };
 
+  /** What `isSought` compares with. The key is made when a row with the same hash shows up: mostly there is none. */
+  let sought: { file: LiveFile | Remove; key: string | undefined } = { file: NO_FILE, key: undefined };
+  const soughtKey = (): string => {
+    const { path, deletionVector } = sought.file;
+    sought.key ??= fileKey(root, typeof path === "string" ? path : sliceText(path), deletionVector);
+    return sought.key;
+  };
+  const isSought = (row: number) => keyOf(row) === soughtKey();
+  /** The hash of the file's key. */
+  const seek = (file: LiveFile | Remove): number => {
+    sought = { file, key: undefined };
+    const { path, deletionVector } = file;
+    const isPlain = typeof path !== "string" && deletionVector === undefined && isOwnKey(path);
+    return isPlain ? hashAscii(path) : hashText(soughtKey());
+  };
+
   /** Ends the current row of the same file at `version` and appends the new one. */
   const append = (
     version: number,
@@ -88,9 +110,8 @@ export function fileRows(root: string): FileRows {
     flag: number,
     timeMs: number | undefined,
   ): Change => {
-    const key = fileKey(root, file.path, file.deletionVector);
-    const hash = hashText(key);
-    const old = index.find(hash, (row) => keyOf(row) === key);
+    const hash = seek(file);
+    const old = index.find(hash, isSought);
     const wasLive = old !== undefined && !isTombstone(old);
     if (old !== undefined) until.set(old, version);
     index.set(hash, old, since.length);
@@ -137,6 +158,7 @@ export function fileRows(root: string): FileRows {
     get length() {
       return since.length;
     },
+    expect: index.expect,
     add: (version, file) => append(version, file, 0, file.modificationTime),
     remove: (version, tombstone) =>
       append(

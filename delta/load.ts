@@ -3,6 +3,7 @@
 import { isLabError, LabError } from "../core/errors.ts";
 import type { Action } from "./actions.ts";
 import { readCheckpoint } from "./checkpoint-read.ts";
+import type { CheckpointRow } from "./checkpoint-row.ts";
 import { parseCommit } from "./commit-file.ts";
 import { readHint } from "./last-checkpoint.ts";
 import {
@@ -151,24 +152,24 @@ export async function fromCheckpoint(
   const main = new Set(pending);
   let isMarked = false;
   for (let path = pending.shift(); path !== undefined; path = pending.shift()) {
-    for await (const rows of readCheckpoint(await store.get(path, signal), path)) {
-      signal.throwIfAborted();
-      for (const row of rows) {
-        if ("sidecar" in row) {
-          // A sidecar that names sidecars could lead in a circle.
-          if (!main.has(path)) throw wrongCheckpoint(path, "a sidecar must not name others");
-          pending.push(sidecarPath(row.sidecar));
-        } else if ("checkpointMetadata" in row) {
-          isMarked = row.checkpointMetadata.version === version;
-          if (!isMarked) throw wrongCheckpoint(path, `it is of version ${row.checkpointMetadata.version}`);
-        } else if ("add" in row || "remove" in row) {
-          const change =
-            "add" in row ? empty.rows.add(version, row.add) : empty.rows.remove(version, row.remove);
-          numFiles += change.files;
-          sizeBytes += change.bytes;
-        } else actions.push(row);
-      }
-    }
+    const file = path;
+    const row = (row: CheckpointRow) => {
+      if ("add" in row || "remove" in row) {
+        const change =
+          "add" in row ? empty.rows.add(version, row.add) : empty.rows.remove(version, row.remove);
+        numFiles += change.files;
+        sizeBytes += change.bytes;
+      } else if ("sidecar" in row) {
+        // A sidecar that names sidecars could lead in a circle.
+        if (!main.has(file)) throw wrongCheckpoint(file, "a sidecar must not name others");
+        pending.push(sidecarPath(row.sidecar));
+      } else if ("checkpointMetadata" in row) {
+        isMarked = row.checkpointMetadata.version === version;
+        if (!isMarked) throw wrongCheckpoint(file, `it is of version ${row.checkpointMetadata.version}`);
+      } else actions.push(row);
+    };
+    const sink = { row, expect: empty.rows.expect };
+    await readCheckpoint(await store.get(path, signal), path, sink, signal);
   }
   if (checkpoint.kind === "v2" && !isMarked)
     throw wrongCheckpoint(checkpoint.files[0]!.path, "it has no checkpointMetadata");

@@ -33,10 +33,26 @@ export function pathColumn(): PathColumn {
   let last = { path: Buffer.alloc(0), length: 0, start: 0, number: 0 };
   let scratch = Buffer.allocUnsafe(256);
 
+  /** The number of what is around the UUID at `start`, or undefined where too much is remembered already. */
+  const noteAround = (bytes: Buffer, from: number, length: number, start: number): number | undefined => {
+    const before = bytes.toString("utf8", from, start);
+    const after = bytes.toString("utf8", start + UUID_TEXT, from + length);
+    const key = `${before}\u0000${after}`;
+    const known = numbers.get(key);
+    if (known === undefined && around.length === MOST_AROUND) return undefined;
+    const number = known ?? around.push({ before, after }) - 1;
+    numbers.set(key, number);
+    last = { path: Buffer.from(bytes.subarray(from, from + length)), length, start: start - from, number };
+    return number;
+  };
+
+  /** Whether there is a UUID to be kept as such. */
   const pushBytes = (bytes: Buffer, from: number, length: number): boolean => {
     const start = uuidStart(bytes, from, from + length);
     if (start === -1) return false;
-    const number = isAroundLast(bytes, from, length, start - from) ? last.number : noteAround();
+    const number = isAroundLast(bytes, from, length, start - from)
+      ? last.number
+      : noteAround(bytes, from, length, start);
     if (number === undefined) return false;
     const row = kinds.length;
     const uuid = roomFor(row);
@@ -46,18 +62,6 @@ export function pathColumn(): PathColumn {
     }
     kinds.push(number);
     return true;
-
-    function noteAround(): number | undefined {
-      const before = bytes.toString("utf8", from, start);
-      const after = bytes.toString("utf8", start + UUID_TEXT, from + length);
-      const key = `${before}\u0000${after}`;
-      const known = numbers.get(key);
-      if (known === undefined && around.length === MOST_AROUND) return undefined;
-      const number = known ?? around.push({ before, after }) - 1;
-      numbers.set(key, number);
-      last = { path: Buffer.from(bytes.subarray(from, from + length)), length, start: start - from, number };
-      return number;
-    }
   };
 
   /** Files of the same partition mostly come one after the other. */

@@ -4,6 +4,7 @@ import { isLabError } from "../core/errors.ts";
 import { inParallel } from "../core/in-parallel.ts";
 import { retry } from "../core/retry.ts";
 import { readCheckpoint } from "../delta/checkpoint-read.ts";
+import type { CheckpointRow } from "../delta/checkpoint-row.ts";
 import { fromCheckpoint } from "../delta/load.ts";
 import { type CheckpointFiles, type LogListing, listLog, segmentsTo } from "../delta/log-list.ts";
 import { parseLogName, SIDECAR_FOLDER, VERSIONED_PREFIX } from "../delta/log-names.ts";
@@ -196,12 +197,14 @@ async function spareSidecars(
     if (object.modifiedMs < nowMs - DAY_MS) old.push(object);
   if (old.length === 0) return [];
   const named = new Set<string>();
+  const noteSidecar = (row: CheckpointRow) => {
+    if ("sidecar" in row) named.add(row.sidecar.split("/").at(-1)!);
+  };
   try {
     for (const { version, files } of listing.checkpoints) {
       if (version < kept.version) continue;
       for (const { path } of files)
-        for await (const rows of readCheckpoint(await store.get(path, signal), path))
-          for (const row of rows) if ("sidecar" in row) named.add(row.sidecar.split("/").at(-1)!);
+        await readCheckpoint(await store.get(path, signal), path, { row: noteSidecar }, signal);
     }
   } catch (error) {
     if (isLabError(error, "CORRUPT_LOG", "OBJECT_MISSING")) return [];

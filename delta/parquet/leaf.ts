@@ -4,22 +4,24 @@ import { isUtf8 } from "node:buffer";
 import type { PackedText, Slice } from "../slice.ts";
 import type { Node } from "./footer.ts";
 import { readHybrid } from "./hybrid.ts";
-import { BOOLEAN, INT32, INT64, type Page, PLAIN, RLE, unpacked } from "./pages.ts";
+import { BOOLEAN, BYTE_ARRAY, INT32, INT64, type Page, PLAIN, RLE, unpacked } from "./pages.ts";
+import { newScratch, type Scratch } from "./scratch.ts";
 import { SLACK } from "./snappy.ts";
 
 /** Text as bytes that stay where they are; whole numbers as bigint where a double would not hold them. */
 export type Value = Slice | PackedText | number | bigint | boolean;
 
 export type Leaf = {
-  /** What pages are unpacked to, for the next reader to use; a list needs fresh bytes, as it may go on in the next page. */
-  readonly scratch: Buffer | undefined;
   /** How many rows to come, `most` at most, have nothing of what this column is part of. Only ever too few. */
   absent(most: number): number;
   /** Passes over rows that are absent. */
   skip(rows: number): void;
-  /** The value of the next row, or undefined for null. A slice holds until the next call. */
+  /** The value of the next row, or undefined for null. A text holds until the next call. */
   next(): Value | undefined;
-  /** Of a repeated column: what the next row has, with undefined for each null; undefined where the row has no list, not even an empty one. */
+  /**
+   * Of a repeated column: what the next row has, with undefined for each null; undefined where the row has no list, not even an empty one.
+   * The list holds until the next call.
+   */
   nextList(): readonly (Value | undefined)[] | undefined;
 };
 
@@ -32,7 +34,7 @@ export type Packed = { damaged(cause: unknown): Error };
 export function leafReader(
   node: Node,
   pages: readonly Page[],
-  { packed, scratch: before }: { packed?: Packed | undefined; scratch?: Buffer | undefined } = {},
+  { packed, scratch = newScratch() }: { packed?: Packed | undefined; scratch?: Scratch } = {},
 ): Leaf {
   const rest = pages.values();
   let dictionary: Dictionary = () => undefined;
@@ -40,7 +42,10 @@ export function leafReader(
   let repetitions: Uint8Array = definitions;
   let take: () => Value = () => 0;
   let at = 0;
-  const scratch = node.repeated > 0 ? undefined : scratchFor(pages, before);
+  const isList = node.repeated > 0;
+  const list: (Value | undefined)[] = [];
+  // A list needs fresh bytes, as it may go on in the next page.
+  const pageBytes = isList ? undefined : scratch.page(largest(pages) + SLACK);
 
   /** Goes on to the next page that has values; whether there is one. */
   const open = (): boolean => {
@@ -50,7 +55,7 @@ export function leafReader(
         continue;
       }
       const staysPacked = packed !== undefined && page.encoding === PLAIN;
-      const body = staysPacked ? levelsOf(page) : unpacked(page, scratch).subarray(0, page.size);
+      const body = staysPacked ? levelsOf(page) : unpacked(page, pageBytes).subarray(0, page.size);
       const start = readLevels(page, body);
       take = staysPacked
         ? counted(packedTexts(page, start, countPresent(), packed))
@@ -71,20 +76,22 @@ export function leafReader(
       const textAt = packedTexts(page, 0, values, packed);
       return (place) => (place < values ? textAt(place) : undefined);
     }
-    const valueAt = plainValues(node.type!, unpacked(page).subarray(0, page.size), 0);
-    if (node.type === INT32 || node.type === INT64)
-      return (place) => (place < values ? valueAt(place) : undefined);
+    const body = unpacked(page, isList ? undefined : scratch.dictionary(page.size + SLACK));
+    const whole = body.subarray(0, page.size);
+    if (!isList && node.type === BYTE_ARRAY) return textDictionary(whole, scratch.starts(values + 1));
+    const valueAt = plainValues(node.type!, whole, 0, isList);
+    if (node.type !== BYTE_ARRAY) return (place) => (place < values ? valueAt(place) : undefined);
     const all = Array.from({ length: values }, (_, n) => valueAt(n));
     return (place) => all[place];
   };
 
   /** As much of the body as has its levels. */
   const levelsOf = (page: Page): Buffer => {
-    if (page.levels || node.definition === 0) return scratch!;
+    if (page.levels || node.definition === 0) return pageBytes!;
     if (page.size < 4) throw new RangeError("a page is shorter than its levels");
-    const size = unpacked(page, scratch, 4).readUInt32LE(0);
+    const size = unpacked(page, pageBytes, 4).readUInt32LE(0);
     const enough = Math.min(4 + size, page.size);
-    return unpacked(page, scratch, enough).subarray(0, enough);
+    return unpacked(page, pageBytes, enough).subarray(0, enough);
   };
 
   const countPresent = (): number => {
@@ -98,21 +105,22 @@ export function leafReader(
     const { values, levels, levelBytes } = page;
     const widths = { repeated: node.repeated, definition: 32 - Math.clz32(node.definition) };
     let start = 0;
-    const read = (width: number, raw: Uint8Array | undefined): Uint8Array => {
-      if (width === 0) return new Uint8Array(values);
-      if (raw) return readHybrid(raw, width, new Uint8Array(values));
+    const read = (width: number, raw: Uint8Array | undefined, out: Uint8Array): Uint8Array => {
+      if (width === 0) return out.fill(0);
+      if (raw) return readHybrid(raw, width, out);
       const size = new DataView(body.buffer, body.byteOffset).getUint32(start, true);
       if (size > body.length - start - 4) throw new RangeError("levels go on beyond their page");
       start += 4 + size;
-      return readHybrid(body.subarray(start - size, start), width, new Uint8Array(values));
+      return readHybrid(body.subarray(start - size, start), width, out);
     };
-    repetitions = read(widths.repeated, levels && levelBytes.subarray(0, levels.repeated));
-    definitions = read(widths.definition, levels && levelBytes.subarray(levels.repeated));
+    const [first, second] = [scratch.repetitions(values), scratch.definitions(values)];
+    repetitions = read(widths.repeated, levels && levelBytes.subarray(0, levels.repeated), first);
+    definitions = read(widths.definition, levels && levelBytes.subarray(levels.repeated), second);
     return start;
   };
 
   const sourceOf = (page: Page, body: Buffer, start: number): (() => Value) => {
-    if (page.encoding === PLAIN) return counted(plainValues(node.type!, body, start));
+    if (page.encoding === PLAIN) return counted(plainValues(node.type!, body, start, isList));
     let taken = 0;
     const present = countPresent();
     if (page.encoding === RLE) {
@@ -120,7 +128,9 @@ export function leafReader(
       return () => bits[taken++] === 1;
     }
     const width = present === 0 ? 0 : body[start]!;
-    const places = readHybrid(body.subarray(start + 1), width, new Int32Array(present));
+    const places = scratch.places(present);
+    if (width === 0) places.fill(0);
+    readHybrid(body.subarray(start + 1), width, places);
     return () => {
       const value = dictionary(places[taken++]!);
       if (value === undefined) throw new RangeError("a value is not in the dictionary");
@@ -131,7 +141,6 @@ export function leafReader(
   const step = (): Value | undefined => (definitions[at++] === node.definition ? take() : undefined);
 
   return {
-    scratch,
     absent(most) {
       ensure();
       const end = node.definition === 0 ? at : Math.min(at + most, definitions.length);
@@ -156,22 +165,22 @@ export function leafReader(
         at++;
         return level === listed - 1 ? NONE : undefined;
       }
-      const list: (Value | undefined)[] = [step()];
+      // Put in by place: to empty it first would make a new one of it, for each row.
+      let count = 0;
+      list[count++] = step();
       for (;;) {
         // A list may go on in the next page.
-        if (at === definitions.length && !open()) return list;
-        if (repetitions[at] === 0) return list;
-        list.push(step());
+        if ((at === definitions.length && !open()) || repetitions[at] === 0) break;
+        list[count++] = step();
       }
+      list.length = count;
+      return list;
     },
   };
 }
 
-/** Bytes for the largest of the pages: `before` where it is large enough. */
-function scratchFor(pages: readonly Page[], before: Buffer | undefined): Buffer {
-  const sizes = pages.filter(({ isDictionary }) => !isDictionary).map(({ size }) => size);
-  const needed = Math.max(0, ...sizes) + SLACK;
-  return before && before.length >= needed ? before : Buffer.allocUnsafeSlow(needed);
+function largest(pages: readonly Page[]): number {
+  return pages.reduce((size, page) => (page.isDictionary ? size : Math.max(size, page.size)), 0);
 }
 
 type Dictionary = (place: number) => Value | undefined;
@@ -181,8 +190,8 @@ function counted(valueAt: (place: number) => Value): () => Value {
   return () => valueAt(place++);
 }
 
-/** Values from `start` on, by their place; texts only one after the other. */
-function plainValues(type: number, body: Buffer, start: number): (place: number) => Value {
+/** Values from `start` on, by their place; texts only one after the other, in objects of their own where they are kept. */
+function plainValues(type: number, body: Buffer, start: number, areKept: boolean): (place: number) => Value {
   const view = new DataView(body.buffer, body.byteOffset, body.byteLength);
   let at = start;
   switch (type) {
@@ -196,21 +205,45 @@ function plainValues(type: number, body: Buffer, start: number): (place: number)
         const value = view.getInt32(low + 4, true) * 2 ** 32 + view.getUint32(low, true);
         return Number.isSafeInteger(value) ? value : view.getBigInt64(low, true);
       };
-    default:
+    default: {
+      const text: Slice = { bytes: body, start: 0, length: 0 };
       return () => {
-        const length = view.getUint32(at, true);
-        const from = at + 4;
-        at = from + length;
-        checkText(body, from, at, body.length);
-        return { bytes: body, start: from, length };
+        text.length = view.getUint32(at, true);
+        text.start = at + 4;
+        at = text.start + text.length;
+        checkText(body, text.start, at, body.length);
+        return areKept ? { ...text } : text;
       };
+    }
   }
 }
 
+/** Texts by their place, without an object for each. `starts` has room for one more than there are. */
+function textDictionary(body: Buffer, starts: Int32Array): Dictionary {
+  const count = starts.length - 1;
+  const nextText = plainValues(BYTE_ARRAY, body, 0, false) as (place: number) => Slice;
+  starts[0] = 4;
+  for (let n = 0; n < count; n++) {
+    const { start, length } = nextText(n);
+    starts[n + 1] = start + length + 4;
+  }
+  const text: Slice = { bytes: body, start: 0, length: 0 };
+  return (place) => {
+    if (place >= count) return undefined;
+    text.start = starts[place]!;
+    text.length = starts[place + 1]! - 4 - text.start;
+    return text;
+  };
+}
+
+const SHORT_TEXT = 128;
+
 function checkText(body: Buffer, from: number, to: number, end: number): void {
   if (to > end) throw new RangeError("a text goes on beyond its page");
+  let bits = to - from > SHORT_TEXT ? 0x80 : 0;
+  for (let at = from; at < to && bits < 0x80; at++) bits |= body[at]!;
   // Other bytes would become replacement characters.
-  if (!isUtf8(body.subarray(from, to))) throw new TypeError("a text is not UTF-8");
+  if (bits >= 0x80 && !isUtf8(body.subarray(from, to))) throw new TypeError("a text is not UTF-8");
 }
 
 /** `count` texts from `start` of the page's body on, none of which is looked at. A function of its own, to hold on to nothing else. */
@@ -233,5 +266,9 @@ function packedTexts(page: Page, start: number, count: number, packed: Packed): 
       }
     },
   };
-  return (number) => ({ block, number });
+  const text: PackedText = { block, number: 0 };
+  return (number) => {
+    text.number = number;
+    return text;
+  };
 }

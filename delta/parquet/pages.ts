@@ -11,7 +11,7 @@ export const RLE = 3;
 export const BOOLEAN = 0;
 export const INT32 = 1;
 export const INT64 = 2;
-const BYTE_ARRAY = 6;
+export const BYTE_ARRAY = 6;
 
 export type Page = {
   isDictionary: boolean;

@@ -7,13 +7,16 @@ import { compareUtf8 } from "./path.ts";
 import type { StoredObject } from "./store.ts";
 
 type Walk = {
-  disk: Pick<Disk, "readdir" | "stat">;
+  disk: Pick<Disk, "opendir" | "stat">;
   /** Absolute path of the store's folder. */
   root: string;
   prefix: string;
   startAfter: string | undefined;
   signal: AbortSignal;
 };
+
+/** Names read at once. */
+const NAMES_AT_ONCE = 1024;
 
 /** Files asked for size and time at once: enough to keep a disk busy, few enough to hold in memory. */
 const STATS_AT_ONCE = 64;
@@ -28,7 +31,7 @@ export async function* listFolder(walk: Walk): AsyncGenerator<StoredObject> {
 
 async function* visit(walk: Walk, folder: string): AsyncGenerator<StoredObject> {
   walk.signal.throwIfAborted();
-  const names = (await readNames(walk, folder)).filter((name) => isWanted(walk, name)).sort(compareUtf8);
+  const names = (await wantedNames(walk, folder)).sort(compareUtf8);
   for (let i = 0; i < names.length; ) {
     walk.signal.throwIfAborted();
     if (names[i]!.endsWith("/")) {
@@ -43,11 +46,19 @@ async function* visit(walk: Walk, folder: string): AsyncGenerator<StoredObject> 
   }
 }
 
-/** Relative paths of what a folder holds. Folders end in `/`: that is how their content sorts among files. */
-async function readNames(walk: Walk, folder: string): Promise<string[]> {
+/**
+ * Relative paths of what is wanted of a folder. Folders end in `/`: that is how their content sorts among files. Read some at a time: of a
+ * log of thousands of commits mostly the last few are wanted.
+ */
+async function wantedNames(walk: Walk, folder: string): Promise<string[]> {
+  const names: string[] = [];
   try {
-    const entries = await walk.disk.readdir(join(walk.root, folder), { withFileTypes: true });
-    return entries.map((entry) => folder + entry.name + (entry.isDirectory() ? "/" : ""));
+    const entries = await walk.disk.opendir(join(walk.root, folder), { bufferSize: NAMES_AT_ONCE });
+    for await (const entry of entries) {
+      const name = folder + entry.name + (entry.isDirectory() ? "/" : "");
+      if (isWanted(walk, name)) names.push(name);
+    }
+    return names;
   } catch (error) {
     if (isGone(error)) return [];
     throw diskError(error, folder);

@@ -12,7 +12,7 @@ import type { Body, Store } from "./store.ts";
 /** The part of `node:fs/promises` that is used, so that tests can record it and let it fail. */
 export type Disk = Pick<
   typeof fsPromises,
-  "copyFile" | "link" | "mkdir" | "open" | "readdir" | "rename" | "stat" | "unlink"
+  "copyFile" | "link" | "mkdir" | "open" | "opendir" | "rename" | "stat" | "unlink"
 >;
 
 /** What a directory cannot be synced with on file systems that have no such notion. */
