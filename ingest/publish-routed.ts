@@ -14,7 +14,7 @@ import type { EncodedFile } from "../engine/encoder.ts";
 import { KAFKA_FIELD } from "../engine/kafka-column.ts";
 import { sumCounts } from "./chunk.ts";
 import type { Opened } from "./destination.ts";
-import { movedElsewhere, type PublishInput, type Rejected } from "./publish-input.ts";
+import { movedElsewhere, outlast, type PublishInput, type Rejected } from "./publish-input.ts";
 import { ROUTES_PROPERTY, type Route, routesOf } from "./routed-tables.ts";
 import { labInfo, rowsRequest } from "./rows-request.ts";
 
@@ -66,7 +66,7 @@ export async function nameRoutes(
   }
   const tables: { route: Route; opened: Opened }[] = [];
   for (const route of routes) {
-    const opened = await destination.routed.open(route, base.snapshot, schema, signal);
+    const opened = await outlast(input, () => destination.routed.open(route, base.snapshot, schema, signal));
     const moved = movedElsewhere(input, opened, input.appIdForm, (partition, stored) =>
       isKnown(input, route, partition, stored),
     );
@@ -91,7 +91,7 @@ export async function commitRouted(
 ): Promise<Rejected | null> {
   const { signal, destination, onStep } = input;
   // A worker that stood still since its partitions moved finds out here, before rows of it stand anywhere.
-  const newest = { table: rows.table, snapshot: await rows.table.latest(signal) };
+  const newest = { table: rows.table, snapshot: await outlast(input, () => rows.table.latest(signal)) };
   const isOurs = (partition: number, stored: bigint | undefined) => stored === input.owned.get(partition);
   const overtaken = movedElsewhere(input, newest, input.appIdForm, isOurs);
   if (overtaken) return overtaken;

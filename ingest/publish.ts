@@ -59,7 +59,7 @@ export async function publish(input: PublishInput): Promise<Published> {
     const late = rows && (await outlast(input, () => overtakenSince(input, rows)));
     if (late) return late;
     if (!letters) {
-      letters = await input.destination.createLetters(signal);
+      letters = await outlast(input, () => input.destination.createLetters(signal));
       // There was no such table when the positions were read: what it holds of ours may be verdicts on what we hold.
       const judged = movedElsewhere(input, letters, "lab", (_partition, stored) => stored === undefined);
       if (judged) return judged;

@@ -10,6 +10,7 @@ import { openStore } from "../delta/store/open.ts";
 import { failing, faultyStore, type StoreOp } from "../test/support/faulty-store.ts";
 import { type Fixture, streamFixture } from "../test/support/stream-fixture.ts";
 import { until } from "../test/support/until.ts";
+import { routedUri } from "./route-name.ts";
 
 const { signal } = new AbortController();
 const json = (value: unknown) => ({ key: null, value: JSON.stringify(value) });
@@ -88,6 +89,29 @@ test("once waits out an outage that comes in the middle, and ends", async (t) =>
     faultyStore(store, failing("put", /parquet$/, away(), 3), failing("putIfAbsent", /1\.json$/, away(), 3));
   await fixture.start({ once: true }).ended;
   assert.deepEqual(await ids(fixture), range(5));
+});
+
+test("an outage of whatever call a routed commit and its letters make is waited out", async (t) => {
+  const fixture = await streamFixture(t);
+  fixture.kafka.createTopic("t", 1);
+  const bad = { key: null, value: "{bad" };
+  fixture.kafka.append("t", 0, [json({ id: 0, country: "de" }), json({ id: 1, country: "fr" }), bad]);
+  const failed = new Set<string>();
+  let isMade = false;
+  fixture.wrap = (store) =>
+    faultyStore(store, ({ op, path }) => {
+      if (op === "putIfAbsent") isMade = true;
+      const call = `${op} ${path.replace(/part-.*/, "")} ${store.root}`;
+      if (op === "putIfAbsent" || !isMade || failed.has(call)) return undefined;
+      failed.add(call);
+      return away();
+    });
+  await fixture.start({ once: true, route: "country" }).ended;
+  for (const [id, value] of ["de", "fr"].entries())
+    assert.deepEqual(await fixture.rowsOf(routedUri(fixture.tableUri, value), "SELECT id FROM t"), [
+      { id: BigInt(id) },
+    ]);
+  assert.equal((await fixture.rows("SELECT * FROM letters", "letters")).length, 1);
 });
 
 test("memory stays bounded where keys and headers are large and values have no byte", async (t) => {

@@ -177,12 +177,13 @@ export function createWriter(options: StreamOptions, deps: WriterDeps): Writer {
     get version() {
       return rows?.snapshot.version ?? null;
     },
-    async prepare(signal) {
-      const declared = declaredSchema(options);
-      const found = await destination.refresh(signal);
-      const opened = found.rows ?? (declared && (await destination.createRows(declared, signal)));
-      if (opened) await requireWritable(encoder, opened.snapshot, signal);
-    },
+    prepare: (signal) =>
+      patient(async () => {
+        const declared = declaredSchema(options);
+        const found = await destination.refresh(signal);
+        const opened = found.rows ?? (declared && (await destination.createRows(declared, signal)));
+        if (opened) await requireWritable(encoder, opened.snapshot, signal);
+      }, signal),
     async read(partitions, signal) {
       while (!(await readOnce(partitions, signal)));
       return resume;
