@@ -19,7 +19,8 @@ export async function lastKnown(
   const known: LastKnown = { generation: 0, fingerprints: new Map(), hasCommits: false };
   const missing = new Set(options.partitions);
   for await (const entry of table.history({ limit: COMMITS_LOOKED_AT, signal: options.signal })) {
-    if (missing.size === 0) break;
+    // The generation is the topic's, also where none of the partitions was read before.
+    if (missing.size === 0 && known.hasCommits) break;
     const lab = readLabInfo(entry.commitInfo?.lab);
     if (lab?.app !== options.app) continue;
     const ours = lab.partitions.filter((item) => item.topic === options.topic);

@@ -220,3 +220,8 @@ test("a table of kafka-delta-ingest's is taken over at its exact offset, only on
     fails("OFFSETS_FOREIGN", /another table/),
   );
 });
+
+test("a partition that was not read before is of the generation that the others are", async () => {
+  const resume = await readResume(input({ rows: await settledAt(4n), partitions: [1] }));
+  assert.equal(resume.recordGeneration, 3);
+});
