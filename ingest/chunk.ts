@@ -1,5 +1,6 @@
 /** The content of a chunk: messages while it grows, files and letters once it is encoded. */
 
+import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
 import type { StructType } from "../delta/types.ts";
 import { isStorableTime } from "../engine/encode-apart.ts";
@@ -77,8 +78,19 @@ export function recordKey(offset: bigint, timestampMs: number): string {
   return `${offset}@${isStorableTime(timestampMs) ? timestampMs : ""}`;
 }
 
+/** Names a letter's record by its content, too: a topic that was made anew may have another one of the same time at its offset. */
+export function verdictKey(record: Pick<RawRecord, "offset" | "timestampMs" | "key" | "value">): string {
+  const [key, value] = [record.key, record.value].map((bytes) => (bytes === null ? "" : shortHash(bytes)));
+  return `${recordKey(record.offset, record.timestampMs)}:${key}:${value}`;
+}
+
+/** As the engine's `left(sha256(bytes), 16)`. */
+function shortHash(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex").slice(0, 16);
+}
+
 /**
- * Puts the records of a batch in. Records whose key is in `verdicts` have a letter already, from a run
+ * Puts the records of a batch in. Records whose `verdictKey` is in `verdicts` have a letter already, from a run
  * that ended between letters and rows: they are counted as letters and not tried again.
  */
 export function appendBatch(
@@ -94,7 +106,7 @@ export function appendBatch(
   for (const record of batch.records) {
     if (record.timestampMs < counts.minTimestampMs) counts.minTimestampMs = record.timestampMs;
     if (record.timestampMs > counts.maxTimestampMs) counts.maxTimestampMs = record.timestampMs;
-    if (verdicts?.has(recordKey(record.offset, record.timestampMs))) {
+    if (verdicts?.size && verdicts.has(verdictKey(record))) {
       counts.letters++;
       continue;
     }

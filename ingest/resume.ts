@@ -18,7 +18,7 @@ export type Resume = {
   next: Map<number, bigint>;
   /** How the table's txns name partitions. */
   appIdForm: AppIdForm;
-  /** Records (`recordKey`) that have a letter though no row commit covers them yet: final, whatever the configuration says now. */
+  /** Records (`verdictKey`) that have a letter though no row commit covers them yet: final, whatever the configuration says now. */
   verdicts: Map<number, Set<string>>;
   /** Value of `_kafka.generation`: grows when the topic was made anew and the user said restart. */
   recordGeneration: number;

@@ -12,6 +12,6 @@ export type RowReader = {
   otherTopic(rows: Opened, where: Omit<Where, "partition">): Promise<string | null>;
   /** Rows of this partition from offset `from` (inclusive) on, of a generation of the topic. */
   rowsFrom(rows: Opened, where: Where & { from: bigint; generation: number }): Promise<WrittenRow[]>;
-  /** Dead letters of this partition from offset `from` (inclusive) on, as `recordKey` names their records. */
+  /** Dead letters of this partition from offset `from` (inclusive) on, as `verdictKey` names their records. */
   letteredRecords(letters: Opened, where: Where & { from: bigint }): Promise<Set<string>>;
 };

@@ -54,6 +54,19 @@ test("letters of the topic that is gone are no verdicts on the records of the ne
   assert.deepEqual(await ids(fixture), [0, 1, 2, 10, 11, 12, 13, 14]);
 });
 
+test("a record with the offset and the time of a letter of the topic that is gone, and another content, is a row", async (t) => {
+  const fixture = await twoPartitions(t);
+  const at = (value: string) => ({ key: null, value, timestampMs: 1_000 });
+  fixture.kafka.append("t", 0, [at('{"id":0}'), at("{broken"), at("{broken")]);
+  await fixture.start({ once: true }).ended;
+  await makeAnew(fixture);
+  fixture.kafka.append("t", 0, [at('{"id":10}'), at('{"id":11}')]);
+  await fixture.start({ once: true, onTopicReset: "restart" }).ended;
+  fixture.kafka.append("t", 0, [at('{"id":12}')]);
+  await fixture.start({ once: true }).ended;
+  assert.deepEqual(await ids(fixture), [0, 10, 11, 12]);
+});
+
 test("skip goes on at the new topic's end, is asked for once, and keeps row keys apart", async (t) => {
   const fixture = await twoPartitions(t);
   fixture.kafka.append("t", 0, numbered(0, 5));

@@ -96,9 +96,12 @@ export function createRowReader(options: { cache?: FileCache; memoryLimitBytes: 
       });
       if (adds.length === 0) return new Set<string>();
       return ask(letters, adds, signal, async (engine) => {
-        const sql = `SELECT "offset" AS o, epoch_ms("timestamp") AS ms FROM t WHERE topic = $topic AND "partition" = $partition AND "offset" >= $from`;
+        const sql = `SELECT "offset" AS o, epoch_ms("timestamp") AS ms, coalesce(left(sha256(key), 16), '') AS k,
+          coalesce(left(sha256(value), 16), '') AS v FROM t WHERE topic = $topic AND "partition" = $partition AND "offset" >= $from`;
         const rows = await engine.rows(sql, { params: { topic, partition, from }, signal });
-        return new Set(rows.map((row) => recordKey(row.o as bigint, Number(row.ms ?? Number.NaN))));
+        return new Set(
+          rows.map((row) => `${recordKey(row.o as bigint, Number(row.ms ?? Number.NaN))}:${row.k}:${row.v}`),
+        );
       });
     },
   };
