@@ -37,6 +37,7 @@ export async function withLetterTables<T>(
       rows: await open(uri),
       letters: await open(lettersUri(uri)),
       state: await open(stateUri(uri)),
+      open,
     });
     // Letters may be there before the table is.
     if (found.missing && (await tables.look(signal)).letters === null) throw found.missing;

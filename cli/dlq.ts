@@ -217,7 +217,7 @@ async function drop(work: Work): Promise<void> {
   const { screen, common, signal } = context;
   const filter = await chosenLetters(work, "drop");
   const { dropLetters } = await import("../letters/drop.ts");
-  const options = { ...workbenchOptions(values), filter, isDryRun: values.dryRun };
+  const options = { ...workbenchOptions(values), app: values.app, filter, isDryRun: values.dryRun };
   const { dropped, present } = await dropLetters(tables, options, signal);
   if (common.json)
     return screen.out(`${toJson({ table: name, dryRun: values.dryRun, dropped, present }, 2)}\n`);

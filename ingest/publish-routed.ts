@@ -15,7 +15,7 @@ import { KAFKA_FIELD } from "../engine/kafka-column.ts";
 import { sumCounts } from "./chunk.ts";
 import type { Opened } from "./destination.ts";
 import { movedElsewhere, outlast, type PublishInput, type Rejected } from "./publish-input.ts";
-import { ROUTES_PROPERTY, type Route, routesOf } from "./routed-tables.ts";
+import { ROUTES_PROPERTY, type Route, routesOf, withRoutes } from "./routed-tables.ts";
 import { labInfo, rowsRequest } from "./rows-request.ts";
 
 /** What goes to one routed table: files that stand in its store. `opened` becomes what the commit leaves. */
@@ -44,19 +44,15 @@ export async function nameRoutes(
   const fresh = routes.filter((route) => !known.includes(route));
   let base = rows;
   if (fresh.length > 0) {
-    const { metadata } = rows.snapshot;
-    const configuration = {
-      ...metadata.configuration,
-      [ROUTES_PROPERTY]: JSON.stringify([...known, ...fresh]),
-    };
+    const metadata = withRoutes(rows.snapshot.metadata, fresh);
     const result = await rows.table.commit(
       {
         readSnapshot: rows.snapshot,
         operation: "SET TBLPROPERTIES",
         operationParameters: {
-          properties: JSON.stringify({ [ROUTES_PROPERTY]: configuration[ROUTES_PROPERTY] }),
+          properties: JSON.stringify({ [ROUTES_PROPERTY]: metadata.configuration[ROUTES_PROPERTY] }),
         },
-        metadata: { ...metadata, configuration },
+        metadata,
       },
       signal,
     );
@@ -127,7 +123,7 @@ export async function commitRouted(
 }
 
 /** Metadata of a routed table that holds what `schema` does, too; undefined where it does. SCHEMA_MISMATCH where it cannot. */
-function grownMetadata({ table, snapshot }: Opened, schema: StructType): Metadata | undefined {
+export function grownMetadata({ table, snapshot }: Opened, schema: StructType): Metadata | undefined {
   const { protocol, metadata } = snapshot;
   const widen = widenOf(protocol, metadata, snapshot.schema);
   // Files of a narrower type than the column's are for tables that say so.

@@ -2,6 +2,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { isLabError, LabError } from "../core/errors.ts";
+import type { Metadata } from "../delta/actions.ts";
 import { CHECK_PREFIX } from "../delta/constraints.ts";
 import { createTable } from "../delta/create.ts";
 import { openTable, type TableOptions } from "../delta/open.ts";
@@ -33,7 +34,18 @@ export function routesOf({ metadata }: Pick<Snapshot, "metadata">): Route[] {
   });
 }
 
+/** The metadata of a stream's table that names these routes, too. */
+export function withRoutes(metadata: Metadata, routes: readonly Route[]): Metadata {
+  const named = new Set([...routesOf({ metadata }), ...routes]);
+  return {
+    ...metadata,
+    configuration: { ...metadata.configuration, [ROUTES_PROPERTY]: JSON.stringify([...named]) },
+  };
+}
+
 export type RoutedTables = {
+  /** Where the table of a route is, or will be. Closed with the others. */
+  store(route: Route): Promise<Store>;
   /** The newest version of each of these tables that there is; what was kept is forgotten. */
   refresh(routes: readonly Route[], signal: AbortSignal): Promise<Map<Route, Opened>>;
   /** The table as our last commit left it, or as it is; made where there is none. UNSUPPORTED_FEATURE where it asks more of rows than `base`. */
@@ -90,6 +102,7 @@ export function createRoutedTables(
   }
 
   return {
+    store: storeOf,
     async refresh(routes, signal) {
       kept.clear();
       const found = new Map<Route, Opened>();

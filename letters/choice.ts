@@ -43,12 +43,13 @@ export async function choose(desk: Desk, filter: LetterFilter, signal: AbortSign
   );
 }
 
-/** Reads `chosen`, and of the rows of the table those that may be of its records; without a table, or without `_kafka` in it, there are none. */
-export async function readChosen(desk: Desk, rows: Opened | null, signal: AbortSignal): Promise<Chosen[]> {
-  const adds = rows && hasKafkaColumn(rows.snapshot.schema) ? await filesOfChosen(desk, rows, signal) : [];
-  await desk.run("DROP VIEW IF EXISTS written", { signal });
-  if (rows && adds.length > 0) {
-    await desk.view("written", rows, adds, signal);
+/** Reads `chosen`, and of the rows of these tables those that may be of its records; a table without `_kafka` has none. */
+export async function readChosen(
+  desk: Desk,
+  tables: readonly Opened[],
+  signal: AbortSignal,
+): Promise<Chosen[]> {
+  if (await viewWritten(desk, tables, signal)) {
     await desk.run(
       `CREATE OR REPLACE TEMP TABLE present AS
        SELECT c.place, bool_or(w."timestamp" = c."timestamp") AS is_in, list(DISTINCT w.generation) AS generations
@@ -86,6 +87,27 @@ export async function readChosen(desk: Desk, rows: Opened | null, signal: AbortS
   return all;
 }
 
+/** Makes view `written`, of `_kafka` alone, over the rows that may be of chosen records; false where there are none. */
+async function viewWritten(desk: Desk, tables: readonly Opened[], signal: AbortSignal): Promise<boolean> {
+  await desk.run("DROP VIEW IF EXISTS written", { signal });
+  const views: string[] = [];
+  for (const opened of tables) {
+    if (!hasKafkaColumn(opened.snapshot.schema)) continue;
+    const adds = await filesOfChosen(desk, opened, signal);
+    if (adds.length === 0) continue;
+    const name = `written_${views.length}`;
+    await desk.view(name, opened, adds, signal);
+    views.push(name);
+  }
+  // By name: tables that keep the values' bytes have a field more.
+  const place = ["topic", "partition", "offset", "timestamp", "timestamp_type", "generation"]
+    .map((field) => `"${field}" := _kafka."${field}"`)
+    .join(", ");
+  const selects = views.map((name) => `SELECT struct_pack(${place}) AS _kafka FROM ${name}`);
+  if (views.length > 0) await desk.run(`CREATE VIEW written AS ${selects.join(" UNION ALL ")}`, { signal });
+  return views.length > 0;
+}
+
 /** How the topic's records got their times, by partition, as the rows beside them have it; `readChosen` was asked before. */
 export async function timestampTypes(
   desk: Desk,
@@ -104,7 +126,7 @@ export async function timestampTypes(
   return (topic, partition) => (appended.has(`${topic}-${partition}`) ? "append" : "create");
 }
 
-/** The files of the table that can hold one of the chosen records, by their statistics. */
+/** The files of a table that can hold one of the chosen records, by their statistics. */
 async function filesOfChosen(desk: Desk, { snapshot }: Opened, signal: AbortSignal): Promise<Add[]> {
   const byPartition = new Map<number, bigint[]>();
   const offsets = `SELECT DISTINCT "partition", "offset" FROM chosen ORDER BY 1, 2`;

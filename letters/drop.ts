@@ -4,9 +4,16 @@ import { choose, readChosen } from "./choice.ts";
 import { type DeskOptions, openDesk } from "./desk.ts";
 import type { LetterFilter } from "./filter.ts";
 import { recordOutcomes } from "./outcomes.ts";
+import { openRowTables } from "./promise.ts";
 import type { LetterTables } from "./tables.ts";
 
-export type DropOptions = DeskOptions & { filter: LetterFilter; isDryRun?: boolean; now?: () => number };
+export type DropOptions = DeskOptions & {
+  /** Prefix of the txn ids. */
+  app: string;
+  filter: LetterFilter;
+  isDryRun?: boolean;
+  now?: () => number;
+};
 
 export type DropResult = {
   dropped: number;
@@ -24,11 +31,13 @@ export async function dropLetters(
   const desk = await openDesk(tables, options);
   try {
     const { rows, letters } = await desk.look(signal);
+    const { app, isDryRun = false } = options;
+    const rowTables = rows ? await openRowTables(tables, rows, { app, isDryRun }, signal) : [];
     await choose(desk, options.filter, signal);
-    const chosen = await readChosen(desk, rows, signal);
+    const chosen = await readChosen(desk, rowTables, signal);
     const present = chosen.filter((one) => one.isInTable && one.state !== "replayed").map((one) => one.place);
     const dropped = chosen.filter((one) => one.isWanted && !one.isInTable).map((one) => one.place);
-    if (!options.isDryRun) {
+    if (!isDryRun) {
       const replayed = rows ? [{ version: rows.snapshot.version, places: present }] : [];
       const written = { nowMs: (options.now ?? Date.now)(), operation: DROP_OPERATION, signal };
       await recordOutcomes(desk, tables, letters, { replayed, dropped, bad: [] }, written);

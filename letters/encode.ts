@@ -8,6 +8,8 @@ import { textList } from "../engine/instance.ts";
 import { createRawBatch, type RawBatch } from "../engine/raw-batch.ts";
 import type { Value } from "../engine/result.ts";
 import { literalPath } from "../engine/scan.ts";
+import { routesOfFiles } from "../ingest/publish-routed.ts";
+import { type Route, routesOf } from "../ingest/routed-tables.ts";
 import type { Desk } from "./desk.ts";
 
 /** What became of a batch; `skipped` counts messages that a transform left out. */
@@ -19,10 +21,13 @@ export type EncodedLetters = {
   evolvedSchema: StructType | undefined;
 };
 
-/** Makes files of messages of one topic, in `schema`: that of the table, or what earlier batches made of it. */
+/**
+ * Makes files of messages of one topic, in `schema`: that of the table, or what earlier batches made of it. The same holds for the `routes` that
+ * have a table.
+ */
 export type EncodeLetters = (
   batch: RawBatch,
-  table: { topic: string; snapshot: Snapshot; schema: StructType },
+  table: { topic: string; snapshot: Snapshot; schema: StructType; routes: readonly Route[] },
   signal: AbortSignal,
 ) => Promise<EncodedLetters>;
 
@@ -70,7 +75,8 @@ export async function encodeLetters(
   let done = 0;
   try {
     for await (const { topic, batch, places } of readBatches(desk, missing, options.batchBytes, signal)) {
-      const encoded = await encode(batch, { topic, snapshot, schema: all.schema }, signal);
+      const routes = [...new Set([...routesOf(snapshot), ...routesOfFiles(all.files)])];
+      const encoded = await encode(batch, { topic, snapshot, schema: all.schema, routes }, signal);
       all.files.push(...encoded.files);
       all.schema = encoded.evolvedSchema ?? all.schema;
       const letters = new Set(encoded.bad.map(({ index }) => index));

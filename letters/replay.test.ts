@@ -402,18 +402,6 @@ test("a replay that is stopped: before the commit nothing is left of it, after i
   assert.equal((await fixture.list({ states: ["replayed"] })).length, 1);
 });
 
-test("rows that a route sends to several tables: refused, whoever knows of the route, and nothing is written", async (t) => {
-  const fixture = await dlqFixture(t);
-  fixture.kafka.createTopic("t", 1);
-  fixture.kafka.append("t", 0, [good(0), bad(1)]);
-  await fixture.start({ schema, once: true, route: "CAST(id % 2 AS VARCHAR)" }).ended;
-  const isRefused = (error: unknown) => isLabError(error, "UNSUPPORTED_FEATURE");
-  await assert.rejects(fixture.replay({ transform: FIXED }), isRefused);
-  await assert.rejects(fixture.replay({ stream: { route: "id" } }), isRefused);
-  assert.equal((await fixture.rows("SELECT 1 FROM t")).length, 0);
-  assert.deepEqual(await fixture.drop(), { dropped: 1, present: 0 });
-});
-
 test("an outage of the store fails a replay before the commit, and leaves nothing behind", async (t) => {
   const fixture = await twoLetters(t);
   const stores: ReturnType<typeof faultyStore>[] = [];

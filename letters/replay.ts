@@ -1,25 +1,19 @@
 /**
- * Dead letters into the table: one commit that holds the rows of all chosen letters which are not in the table yet, and raises a transaction
- * that every replay raises, so that of two at once one decides again. Then the states of letters; where that is not reached, the
- * next replay or drop finds the rows and makes up for it.
+ * Dead letters into the table: one commit that holds, or promises to routed tables, the rows of all chosen letters which are not there yet, and
+ * raises a transaction that every replay raises, so that of two at once one decides again. Then the rows of routed tables, and the states of
+ * letters; where that is not reached, the next replay or drop makes up for it.
  */
 
 import { LabError } from "../core/errors.ts";
-import type { Add } from "../delta/actions.ts";
-import { dataFilePath } from "../delta/partition-path.ts";
-import { decodePath, encodePath } from "../delta/path.ts";
-import { serializeSchema } from "../delta/schema.ts";
-import { requireStanding } from "../delta/standing.ts";
-import type { CommitRequest } from "../delta/table.ts";
-import { ENFORCED } from "../engine/constraints.ts";
-import { ROUTES_PROPERTY } from "../ingest/routed-tables.ts";
 import { hasKafkaColumn } from "../ingest/schemas.ts";
 import { type Chosen, choose, readChosen, timestampTypes } from "./choice.ts";
+import { commitRows } from "./commit.ts";
 import { type Desk, type DeskOptions, openDesk } from "./desk.ts";
 import { type EncodedAll, type EncodeLetters, encodeLetters, removeStaged } from "./encode.ts";
 import type { LetterFilter } from "./filter.ts";
 import { recordOutcomes } from "./outcomes.ts";
 import { type Placement, place, readGenerations, settledOffset } from "./placement.ts";
+import { keepPromise, openRowTables, REPLAY_OPERATION } from "./promise.ts";
 import type { LetterTables, Opened } from "./tables.ts";
 
 export type ReplayOptions = DeskOptions & {
@@ -32,14 +26,14 @@ export type ReplayOptions = DeskOptions & {
   /** Raw value bytes that are encoded together; default 32 MiB. */
   batchBytes?: number;
   now?: () => number;
-  /** Told when the rows are committed and nothing else is. */
+  /** Told when it is committed, and nothing after that is done. */
   onCommitted?: () => void;
   /** Letters that were encoded, and how many there are to be. */
   onProgress?: (done: number, total: number) => void;
 };
 
 export type ReplayResult = {
-  /** The version with the rows; null where there was nothing to write, or with a dry run. */
+  /** The version of the table that holds or promises the rows; null where there was nothing to write, or with a dry run. */
   version: number | null;
   /** Letters whose rows this replay wrote, or would write, and how many rows they are. */
   replayed: number;
@@ -57,11 +51,6 @@ export type ReplayResult = {
   /** More than one where another replay, or a change of the table's schema, came first. */
   decisions: number;
 };
-
-export const REPLAY_OPERATION = "DLQ REPLAY";
-
-/** The transaction that every replay into a table raises. */
-export const replayTxn = (app: string): string => `${app}/dlq-replay`;
 
 const BATCH_BYTES = 32 << 20;
 /** Each loses to another replay, or to a writer that changed the table's schema. */
@@ -107,18 +96,25 @@ async function replayOnce(
   const looked = await desk.look(signal);
   const rows = requireRows(looked.rows);
   await choose(desk, options.filter, signal);
-  const chosen = await readChosen(desk, rows, signal);
-  const placements = await placeChosen(chosen, rows, options.app, signal);
+  const { app, isDryRun = false } = options;
+  const chosen = await readChosen(desk, await openRowTables(tables, rows, { app, isDryRun }, signal), signal);
+  const placements = await placeChosen(chosen, rows, app, signal);
   const encoded = await encodeChosen(desk, { chosen, placements, rows, options, signal });
   const result = { ...resultOf(chosen, placements, encoded), version: null };
-  if (options.isDryRun) {
+  if (isDryRun) {
     await removeStaged(encoded.files);
     return { kind: "done", result };
   }
-  const committed = await commitRows(rows, encoded, options.app, signal);
-  if (committed.kind === "lost") return committed;
-  const { version } = committed;
-  if (version !== null) options.onCommitted?.();
+  const committed = await commitRows(tables, rows, encoded, app, signal);
+  if (committed?.kind === "lost") return committed;
+  const version = committed?.version ?? null;
+  // What is committed is finished and told, also by one who is asked to stop.
+  const finishing = committed ? new AbortController().signal : signal;
+  if (committed) {
+    options.onCommitted?.();
+    const { promised } = committed;
+    await keepPromise(tables.routed, committed.rows, { app, promised }, finishing);
+  }
   const present = chosen.filter((one) => one.isInTable && one.state !== "replayed").map((one) => one.place);
   const outcomes = {
     replayed: [
@@ -128,8 +124,6 @@ async function replayOnce(
     dropped: encoded.filtered,
     bad: encoded.bad,
   };
-  // What is committed is told, also by one who is asked to stop.
-  const finishing = version === null ? signal : new AbortController().signal;
   const written = { nowMs: (options.now ?? Date.now)(), operation: REPLAY_OPERATION, signal: finishing };
   await recordOutcomes(desk, tables, looked.letters, outcomes, written);
   return { kind: "done", result: { ...result, version } };
@@ -140,21 +134,11 @@ function requireRows(rows: Opened | null): Opened {
     throw new LabError("TABLE_NOT_FOUND", "the table that the letters belong to does not exist", {
       hint: "the first message that is a row makes it: let the ingester run; if the table was removed, its letters have nowhere to go",
     });
-  if (ROUTES_PROPERTY in rows.snapshot.metadata.configuration) throw notRouted(rows.table.store.root);
   if (hasKafkaColumn(rows.snapshot.schema)) return rows;
   throw new LabError(
     "UNSUPPORTED_FEATURE",
     `the table ${rows.table.store.root} has no column _kafka: nobody could tell whether a letter is in it already`,
     { hint: "ingest with --metadata on into a table of its own, and replay there" },
-  );
-}
-
-/** UNSUPPORTED_FEATURE: rows of one letter may belong into several tables, each of which would have to be read and committed to. */
-export function notRouted(what: string): LabError {
-  return new LabError(
-    "UNSUPPORTED_FEATURE",
-    `the rows of ${what} go to several tables by a route, and letters are not replayed into those`,
-    { hint: "produce the messages again once what was wrong is set right, and drop their letters" },
   );
 }
 
@@ -223,64 +207,4 @@ function resultOf(
     pending: chosen.filter((one) => one.isWanted && placements.get(one.place)?.kind === "pending").length,
     reasons: [...reasons.values()].sort((a, b) => b.letters - a.letters),
   };
-}
-
-/** `version` is null where there are no rows to commit. Staged files are gone afterwards; so are stored ones of a lost commit. */
-async function commitRows(
-  { table, snapshot }: Opened,
-  { files, written, schema }: EncodedAll,
-  app: string,
-  signal: AbortSignal,
-): Promise<{ kind: "committed"; version: number | null } | { kind: "lost"; reason: string }> {
-  if (files.length === 0) return { kind: "committed", version: null };
-  const adds: Add[] = [];
-  const discard = async () => {
-    const whileStopping = signal.aborted ? new AbortController().signal : signal;
-    await Promise.allSettled(adds.map(({ path }) => table.store.delete(decodePath(path), whileStopping)));
-  };
-  try {
-    for (const file of files) {
-      const path = dataFilePath(snapshot.partitionColumns, file.partitionValues);
-      const { partitionValues, size, stats } = file;
-      adds.push({
-        path: encodePath(path),
-        partitionValues,
-        size,
-        modificationTime: Date.now(),
-        dataChange: true,
-        stats,
-      });
-      await table.store.put(path, { file: file.file }, signal);
-    }
-    await requireStanding(table, snapshot, signal);
-  } catch (error) {
-    await discard();
-    throw error;
-  } finally {
-    await removeStaged(files);
-  }
-  const sum = (pick: (file: (typeof files)[number]) => number) =>
-    String(files.reduce((total, file) => total + pick(file), 0));
-  const id = replayTxn(app);
-  // Rows of these records come from replays alone, and each of them raises the transaction: what was read stands as long as that does.
-  const request: CommitRequest = {
-    readSnapshot: snapshot,
-    operation: REPLAY_OPERATION,
-    operationMetrics: {
-      numOutputRows: sum((file) => file.rows),
-      numReplayedLetters: String(written.length),
-      numAddedFiles: String(adds.length),
-      numOutputBytes: sum((file) => file.size),
-    },
-    adds,
-    enforced: ENFORCED,
-    txns: [{ appId: id, version: (snapshot.txn(id) ?? -1n) + 1n }],
-    ...(schema === snapshot.schema
-      ? {}
-      : { metadata: { ...snapshot.metadata, schemaString: serializeSchema(schema) } }),
-  };
-  const result = await table.commit(request, signal);
-  if (result.kind === "committed") return result;
-  await discard();
-  return { kind: "lost", reason: `version ${result.version}: ${result.message}` };
 }

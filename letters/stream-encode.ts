@@ -10,8 +10,8 @@ import type { Decoder } from "../formats/decoder.ts";
 import { emptyChunk, type PartitionCounts, recordKey } from "../ingest/chunk.ts";
 import { encodeChunk, requireWritable, storedInput } from "../ingest/encode-chunk.ts";
 import type { StreamOptions } from "../ingest/options.ts";
+import { routeLimit } from "../ingest/routed-tables.ts";
 import type { EncodeLetters } from "./encode.ts";
-import { notRouted } from "./replay.ts";
 
 /** How a stream makes rows of messages. */
 export type LetterStream = Pick<
@@ -21,6 +21,8 @@ export type LetterStream = Pick<
   | "schema"
   | "transform"
   | "route"
+  | "tableUri"
+  | "maxTables"
   | "metadata"
   | "keepRaw"
   | "partitionBy"
@@ -29,7 +31,7 @@ export type LetterStream = Pick<
 
 /**
  * `isOtherTransform`: the transform is not the one that the stream has, so it reads messages by what the letters hold and not by what the
- * stream saw so far. UNSUPPORTED_FEATURE for a stream whose rows go to several tables.
+ * stream saw so far.
  */
 export function encodeAsStream(deps: {
   encoder: Encoder;
@@ -38,13 +40,12 @@ export function encodeAsStream(deps: {
   isOtherTransform: boolean;
 }): EncodeLetters {
   const { encoder, decoder, stream } = deps;
-  if (stream.route !== undefined) throw notRouted(stream.topic);
   const decoding = {
     decoder,
     mayBeGzip: ["json", "ndjson", "csv"].includes(stream.format),
     keepRaw: stream.keepRaw,
   };
-  return async (batch, { topic, snapshot, schema }, signal) => {
+  return async (batch, { topic, snapshot, schema, routes }, signal) => {
     await requireWritable(encoder, snapshot, signal);
     const counts = countsOf(batch);
     const chunk = { ...emptyChunk(), raw: batch, counts };
@@ -56,8 +57,8 @@ export function encodeAsStream(deps: {
           : storedInput(snapshot, topic);
         return { snapshot, schema, messages: read };
       },
-      // Nothing is routed here, and what the table has already was left out before.
-      refuseRoute: () => null,
+      refuseRoute: routeLimit(stream.tableUri, stream.maxTables, routes),
+      // Letters of which there are rows were left out before.
       written: [],
     });
     const places = new Map(Array.from({ length: batch.length }, (_, index) => [keyAt(batch, index), index]));

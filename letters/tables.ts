@@ -1,4 +1,4 @@
-/** The three tables that dead letters are about: rows, letters, and what became of the letters. */
+/** The tables that dead letters are about: rows, where a route sends some of them, letters, and what became of the letters. */
 
 import { isLabError } from "../core/errors.ts";
 import { createTable } from "../delta/create.ts";
@@ -6,10 +6,17 @@ import { openTable, type TableOptions } from "../delta/open.ts";
 import type { Store } from "../delta/store/store.ts";
 import type { Snapshot, Table } from "../delta/table.ts";
 import type { StructField, StructType } from "../delta/types.ts";
+import { createRoutedTables, type RoutedTables } from "../ingest/routed-tables.ts";
 
 export type Opened = { table: Table; snapshot: Snapshot };
 
-export type LetterStores = { rows: Store; letters: Store; state: Store };
+/** `open`: for the table at another URI, once each. */
+export type LetterStores = {
+  rows: Store;
+  letters: Store;
+  state: Store;
+  open: (uri: string) => Promise<Store>;
+};
 
 /** The newest versions, all read at one time, letters and states before the rows; null where there is no such table. */
 export type Looked = { rows: Opened | null; letters: Opened | null; state: Opened | null };
@@ -18,6 +25,8 @@ export type LetterTables = {
   look(signal: AbortSignal): Promise<Looked>;
   /** The table of states; made where it is missing. */
   state(signal: AbortSignal): Promise<Opened>;
+  /** Those that rows are routed to. */
+  routed: RoutedTables;
   /** Best effort: checkpoints where they are due. */
   maintain(signal: AbortSignal): Promise<void>;
 };
@@ -46,11 +55,13 @@ export const stateSchema: StructType = {
   ],
 };
 
-/** The caller keeps and closes the stores. */
-export function openLetterTables(stores: LetterStores, options: TableOptions = {}): LetterTables {
-  const tables = new Map<keyof LetterStores, Table>();
+type Kind = "rows" | "letters" | "state";
 
-  async function find(kind: keyof LetterStores, signal: AbortSignal): Promise<Opened | null> {
+/** The caller keeps and closes the stores, also those that are opened on the way. */
+export function openLetterTables(stores: LetterStores, options: TableOptions = {}): LetterTables {
+  const tables = new Map<Kind, Table>();
+
+  async function find(kind: Kind, signal: AbortSignal): Promise<Opened | null> {
     try {
       const table = tables.get(kind) ?? (await openTable(stores[kind], signal, options));
       tables.set(kind, table);
@@ -62,6 +73,7 @@ export function openLetterTables(stores: LetterStores, options: TableOptions = {
   }
 
   return {
+    routed: createRoutedTables(stores.rows.root, stores.open, options),
     async look(signal) {
       // A letter that is replayed in between must not look open and without a row.
       const state = await find("state", signal);

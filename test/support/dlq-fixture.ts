@@ -41,16 +41,22 @@ export async function dlqFixture(t: TestContext): Promise<DlqFixture> {
     work: (tables: LetterTables) => Promise<T>,
     wrapStore: (store: Store) => Store = (store) => store,
   ): Promise<T> {
-    const open = async (uri: string) => wrapStore(await openStore(uri, { signal }));
+    const opened: Store[] = [];
+    const open = async (uri: string) => {
+      const store = wrapStore(await openStore(uri, { signal }));
+      opened.push(store);
+      return store;
+    };
     const stores = {
       rows: await open(fixture.tableUri),
       letters: await open(lettersUri(fixture.tableUri)),
       state: await open(stateUri(fixture.tableUri)),
+      open,
     };
     try {
       return await work(openLetterTables(stores, { outages: { isRetryable: () => false } }));
     } finally {
-      for (const store of Object.values(stores)) await store.close();
+      for (const store of opened) await store.close();
     }
   }
 
@@ -65,6 +71,8 @@ export async function dlqFixture(t: TestContext): Promise<DlqFixture> {
         decoder: null,
         stream: {
           topic: "t",
+          tableUri: fixture.tableUri,
+          maxTables: 100,
           format: "json",
           metadata: true,
           keepRaw: false,
@@ -84,7 +92,8 @@ export async function dlqFixture(t: TestContext): Promise<DlqFixture> {
     },
     drop: ({ wrapStore, ...options } = {}) =>
       withTables(
-        (tables) => dropLetters(tables, { filter: {}, scratchDir, threads: 1, ...options }, signal),
+        (tables) =>
+          dropLetters(tables, { app: "lab", filter: {}, scratchDir, threads: 1, ...options }, signal),
         wrapStore,
       ),
     list: (filter = { states: ["open", "replayed", "dropped"] }) =>
