@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
 import { test } from "node:test";
 import fc from "fast-check";
+import { isLabError } from "../core/errors.ts";
 import type { Store } from "../delta/store/store.ts";
 import type { StructType } from "../delta/types.ts";
+import { routedUri } from "../ingest/route-name.ts";
 import { type DlqFixture, dlqFixture } from "../test/support/dlq-fixture.ts";
 import { faultyStore } from "../test/support/faulty-store.ts";
 
@@ -27,7 +29,7 @@ type Step =
   | { do: "drop"; at: number; writes: number | null }
   | { do: "two replays" };
 
-const writes = fc.option(fc.nat(5), { freq: 2 });
+const writes = fc.option(fc.nat(7), { freq: 2 });
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({
     do: fc.constant("ingest" as const),
@@ -40,7 +42,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 const turn = fc.record({
   records: fc.array(fc.constantFrom<Kind>("good", "fixable", "broken"), { maxLength: 3 }),
   step,
+  /** Of the stream at that time. */
+  isRouted: fc.boolean(),
 });
+const ROUTED = { route: "CAST(id % 2 AS VARCHAR)" };
 
 class Killed extends Error {}
 
@@ -56,8 +61,12 @@ function dyingAfter(writes: number | null): (store: Store) => Store {
     });
 }
 
-async function perform(fixture: DlqFixture, { step }: { step: Step }): Promise<void> {
-  const transform = { transform: FIXED };
+async function perform(
+  fixture: DlqFixture,
+  { step, isRouted }: { step: Step; isRouted: boolean },
+): Promise<void> {
+  const route = isRouted ? ROUTED : {};
+  const transform = { transform: FIXED, stream: route };
   const dies = (error: unknown) => {
     if (!(error instanceof Killed) && !/killed/.test(String(error))) throw error;
   };
@@ -66,11 +75,11 @@ async function perform(fixture: DlqFixture, { step }: { step: Step }): Promise<v
       const onStep = (name: string) => {
         if (name === step.diesAt) throw new Killed("killed");
       };
-      return fixture.start({ schema, once: true }, { onStep }).ended.catch(dies);
+      return fixture.start({ schema, once: true, ...route }, { onStep }).ended.catch(dies);
     }
     case "replay": {
       const filter = { offsets: [{ partition: null, first: BigInt(step.at), last: 99n }] };
-      const more = step.isFixed ? transform : {};
+      const more = step.isFixed ? transform : { stream: route };
       await fixture.replay({ filter, ...more, wrapStore: dyingAfter(step.writes) }).catch(dies);
       return;
     }
@@ -84,7 +93,7 @@ async function perform(fixture: DlqFixture, { step }: { step: Step }): Promise<v
   }
 }
 
-test("whatever is ingested, replayed and dropped in whatever order, killed wherever: each record is a row once, or a letter", async (t) => {
+test("whatever is ingested, replayed and dropped in whatever order, with or without a route, killed wherever: each record is a row once, or a letter", async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(turn, { minLength: 2, maxLength: 6 }), async (turns) => {
       const fixture = await dlqFixture(t);
@@ -103,7 +112,15 @@ test("whatever is ingested, replayed and dropped in whatever order, killed where
       await fixture.start({ schema, once: true }).ended;
       await fixture.replay({ transform: FIXED });
 
-      const rows = (await fixture.rows("SELECT id FROM t ORDER BY id")).map(({ id }) => Number(id));
+      const rows = (await fixture.rows("SELECT id FROM t")).map(({ id }) => Number(id));
+      for (const value of ["0", "1"]) {
+        const uri = routedUri(fixture.tableUri, value);
+        const routed = await fixture.rowsOf(uri, "SELECT id FROM t").catch((error: unknown) => {
+          if (isLabError(error, "NOT_A_TABLE")) return [];
+          throw error;
+        });
+        rows.push(...routed.map(({ id }) => Number(id)));
+      }
       const letters = await fixture.list();
       const closed = letters.filter(({ state }) => state === "replayed").map(({ offset }) => Number(offset));
       const left = letters.filter(({ state }) => state !== "replayed").map(({ offset }) => Number(offset));
