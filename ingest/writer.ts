@@ -8,7 +8,7 @@ import type { StructType } from "../delta/types.ts";
 import type { Encoder } from "../engine/encoder.ts";
 import type { Decoder } from "../formats/decoder.ts";
 import type { Admin } from "../kafka/ports.ts";
-import { type ChunkContent, removeFiles } from "./chunk.ts";
+import { type ChunkContent, emptyChunk, removeFiles, sumCounts } from "./chunk.ts";
 import type { Destination, Opened } from "./destination.ts";
 import { declaredSchema, encodeChunk, firstSchema, requireWritable, storedInput } from "./encode-chunk.ts";
 import { appId } from "./identity.ts";
@@ -124,7 +124,8 @@ export function createWriter(options: StreamOptions, deps: WriterDeps): Writer {
       unrecorded = [];
     } else {
       moved = settled;
-      unrecorded = [...unrecorded, ...contents.map((content) => ({ ...content, letters: [] }))];
+      // As one: there may be no table for as long as nothing but letters comes.
+      unrecorded = [{ ...emptyChunk(), raw: null, counts: sumCounts([...unrecorded, ...contents]) }];
     }
     return done;
   }
