@@ -90,3 +90,17 @@ test("a route that is refused makes letters of its messages, and is asked for on
     4,
   );
 });
+
+test("a message that was one row is not written again, though a transform makes several of it by now", async (t) => {
+  const { encoder } = await openWorkbench(t);
+  const plan = planFor(struct({ id: "long", _kafka_index: "integer" }), {
+    transform: "SELECT unnest(ids) AS id, _kafka FROM messages",
+    input: struct({ id: "long", ids: { type: "array", elementType: "long", containsNull: true } }),
+    written: [row(0), row(2, 0)],
+  });
+  const { files } = await encoder.encode(batchOf(numbered(3)), plan, signal);
+  assert.equal(
+    files.reduce((sum, file) => sum + file.rows, 0),
+    3,
+  );
+});

@@ -7,7 +7,10 @@ import { quoteName } from "./instance.ts";
 import { KAFKA_FIELD } from "./kafka-column.ts";
 import { INDEX_FIELD } from "./transform.ts";
 
-/** A row by where it comes from. `index` is its number among the rows of its message, null where they have none. */
+/**
+ * A row by where it comes from. `index` is its number among the rows of its message; null where it is the only one: then it stands for the message,
+ * also where that becomes several rows now.
+ */
 export type WrittenRow = { partition: number; offset: bigint; timestampMs: number; index: number | null };
 
 const CHUNK_ROWS = 2048;
@@ -47,7 +50,7 @@ export async function dropWritten(
   const [deleted] = await engine.rows(
     `DELETE FROM rows USING written
      WHERE ${kafka}."partition" = written."partition" AND ${kafka}."offset" = written."offset"
-       AND epoch_ms(${kafka}."timestamp") = written.ms AND ${index} IS NOT DISTINCT FROM written.n`,
+       AND epoch_ms(${kafka}."timestamp") = written.ms AND (written.n IS NULL OR ${index} = written.n)`,
     { signal },
   );
   return Number(deleted!.Count);
