@@ -16,7 +16,7 @@ import { plainSchema } from "../engine/text-source.ts";
 import { wideningFor } from "../engine/widening.ts";
 import type { WrittenRow } from "../engine/written.ts";
 import type { Format } from "../formats/wire.ts";
-import { type ChunkContent, type Letter, type PartitionCounts, removeFiles } from "./chunk.ts";
+import { type ChunkContent, type Letter, type PartitionCounts, recordKey, removeFiles } from "./chunk.ts";
 import { type Decoded, type DecodeOptions, decodeMessages, without } from "./decode.ts";
 import { inputProperty } from "./identity.ts";
 import type { StreamOptions } from "./options.ts";
@@ -199,7 +199,11 @@ async function encodePart(
     raw.length > 0
       ? await encodeWhole(encoder, decoded, plan, signal)
       : { files: [], bad: [], counts: new Map(), evolvedSchema: undefined };
-  const part = { end: decoded.end, encoded, skipped: decoded.skipped };
+  const part = {
+    end: decoded.end,
+    encoded: withoutFinal(raw, encoded, plan.written ?? []),
+    skipped: decoded.skipped,
+  };
   if (!table || !target) return { ...part, evolvedSchema: undefined, evolvedInput: undefined };
   const schema = encoded.evolvedSchema ?? target.schema;
   const messages = encoded.evolvedInput ?? target.messages;
@@ -234,6 +238,27 @@ async function encodeWhole(
     await Promise.all(encoded.files.map(({ file }) => rm(file, { force: true })));
     messages = without(messages, new Set(bad.keys()));
   }
+}
+
+/** A message whose only row stands already is that row, and no letter, whatever is thought of it now. */
+function withoutFinal(raw: RawBatch, encoded: Encoded, written: readonly WrittenRow[]): Encoded {
+  if (written.length === 0 || encoded.bad.length === 0) return encoded;
+  const keyOf = (partition: number, offset: bigint, timestampMs: number) =>
+    `${partition}/${recordKey(offset, timestampMs)}`;
+  const final = new Set(
+    written
+      .filter(({ index }) => index === null)
+      .map(({ partition, offset, timestampMs }) => keyOf(partition, offset, timestampMs)),
+  );
+  const counts = new Map(encoded.counts);
+  const bad = encoded.bad.filter(({ index }) => {
+    const partition = raw.partition(index);
+    if (!final.has(keyOf(partition, raw.offset(index), raw.timestampMs(index)))) return true;
+    const { rows, skipped } = counts.get(partition) ?? { rows: 0, skipped: 0 };
+    counts.set(partition, { rows: rows + 1, skipped });
+    return false;
+  });
+  return { ...encoded, bad, counts };
 }
 
 const isWithin = ({ offset }: WrittenRow, range: PartitionCounts | undefined) =>

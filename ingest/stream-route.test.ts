@@ -203,6 +203,25 @@ test("rows of a killed run are there once, though the next run is killed behind 
   assert.deepEqual(await idsIn(fixture, "de"), [1, 2, 3, 4]);
 });
 
+test("a record whose row a killed run wrote becomes no letter, though its route is refused now", async (t) => {
+  const fixture = await streamFixture(t);
+  fixture.kafka.createTopic("t", 1);
+  fixture.kafka.append("t", 0, [from(1, "de"), from(2, "de")]);
+  const killed = fixture.start(
+    { ...route },
+    {
+      onStep: (at) => {
+        if (at === "after-route") throw new Error("killed");
+      },
+    },
+  );
+  await assert.rejects(killed.ended, /killed/);
+  fixture.kafka.append("t", 0, [from(3, "fr")]);
+  await fixture.start({ once: true, route: "'new ' || country", maxTables: 1 }).ended;
+  assert.deepEqual(await idsIn(fixture, "de"), [1, 2]);
+  assert.deepEqual(await fixture.rows('SELECT "offset" AS o FROM letters', "letters"), [{ o: 2n }]);
+});
+
 test("another app does not read again what routed tables hold", async (t) => {
   const fixture = await streamFixture(t);
   fixture.kafka.createTopic("t", 1);
