@@ -102,6 +102,7 @@ test("a letter with its content; a terminal does not obey it", async (t) => {
   assert.equal(Buffer.from(json.value, "base64").toString(), "\u001b[2J{");
   const none = await lab("dlq", "show", args[0]!, "0:0");
   assert.deepEqual([none.status, /LETTER_NOT_FOUND/.test(none.err)], [2, true]);
+  assert.match(none.err, /lab dlq list \S+ --all lists every letter/);
 });
 
 test("nothing is replayed or dropped that nobody chose, and it is said how many that would be", async (t) => {

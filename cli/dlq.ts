@@ -151,7 +151,7 @@ async function show(work: Work): Promise<void> {
   const letters = await withDesk(work, (desk) => showLetters(desk, { ...at, ...topic }, signal));
   if (letters.length === 0)
     throw new LabError("LETTER_NOT_FOUND", `${name} has no dead letter at ${place}`, {
-      hint: "lab dlq list --all lists every letter",
+      hint: `lab dlq list ${name} --all lists every letter`,
     });
   if (common.json) screen.out(`${toJson(letters.map(contentDocument), 2)}\n`);
   else screen.out(`${letters.map((letter) => contentPage(letter, screen)).join("\n\n")}\n`);

@@ -224,3 +224,18 @@ test("partition columns may be buckets, and what is nothing to partition a table
     (error) => isLabError(error, "CONFIG_INVALID") && /month\(placed_at\)/.test(error.message),
   );
 });
+
+test("a start that names a partition twice contradicts itself and is refused", () => {
+  const start = (value: string) => options({ "--topic": "orders", "--start": value })[0]?.start;
+  assert.deepEqual(start("0:3,1:4"), {
+    kind: "offsets",
+    next: new Map([
+      [0, 3n],
+      [1, 4n],
+    ]),
+  });
+  assert.throws(
+    () => start("0:3,0:4"),
+    (error) => isLabError(error, "USAGE") && /names a partition twice/.test(error.message),
+  );
+});

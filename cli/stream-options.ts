@@ -323,10 +323,9 @@ function parseStart(value: string): StartPosition {
   if (value === "earliest" || value === "latest") return { kind: value };
   if (/^\d+:\d+(,\d+:\d+)*$/.test(value)) {
     const pairs = value.split(",").map((part) => part.split(":") as [string, string]);
-    return {
-      kind: "offsets",
-      next: new Map(pairs.map(([partition, offset]) => [Number(partition), BigInt(offset)])),
-    };
+    const next = new Map(pairs.map(([partition, offset]) => [Number(partition), BigInt(offset)]));
+    if (next.size < pairs.length) throw new Error("names a partition twice");
+    return { kind: "offsets", next };
   }
   const timestampMs = Date.parse(value);
   if (Number.isNaN(timestampMs))
