@@ -36,6 +36,8 @@ export type QueryBenchResult = {
      * before, and looks for new commits. The peer's engine runs too, and it reads the log at every query.
      */
     process: "cold" | "compiled" | "fresh" | "warm";
+    /** Queries of each side that came first and do not count. */
+    warmUps: number;
     oursMs: Spread;
     peerMs: Spread;
     /** Ours by the peer's, round by round. */
@@ -83,7 +85,9 @@ export async function benchQuery(options: QueryBenchOptions): Promise<QueryBench
       try {
         for (const { filter, where } of filters) {
           say(`${filter}, ${process}: ${rounds} rounds`);
-          result.cases.push({ filter, process, ...(await alternate(ours, peer, where, rounds)) });
+          const warmUps = WARM_UPS[process];
+          const found = await alternate(ours, peer, where, { rounds, warmUps });
+          result.cases.push({ filter, process, warmUps, ...found });
         }
       } finally {
         await ours.close();
@@ -96,11 +100,22 @@ export async function benchQuery(options: QueryBenchOptions): Promise<QueryBench
   }
 }
 
-/** Takes turns in who goes first; the first round only warms caches up and does not count. */
-async function alternate(ours: Runner, peer: Runner, where: string, rounds: number) {
+/**
+ * Of a process that starts anew, the first round only warms the system's caches up. In one that runs, both sides answer the same number of
+ * queries before they are measured: at first Node interprets what it later has compiled, as the peer's code always is.
+ */
+const WARM_UPS = { cold: 1, compiled: 1, fresh: 10, warm: 10 } as const;
+
+/** Takes turns in who goes first; the first rounds do not count. */
+async function alternate(
+  ours: Runner,
+  peer: Runner,
+  where: string,
+  { rounds, warmUps }: { rounds: number; warmUps: number },
+) {
   const times: { ours: number; peer: number }[] = [];
   let filesRead: FilesRead = { read: 0, total: 0 };
-  for (let round = 0; round <= rounds; round++) {
+  for (let round = 0; round < warmUps + rounds; round++) {
     const isOursFirst = round % 2 === 0;
     const [one, other] = isOursFirst ? [ours, peer] : [peer, ours];
     const answers = [await one.ask(where), await other.ask(where)] as const;
@@ -108,7 +123,7 @@ async function alternate(ours: Runner, peer: Runner, where: string, rounds: numb
     if (our.rows !== their.rows)
       throw new LabError("INTERNAL", `WHERE ${where}: ours gives ${our.rows}, the peer ${their.rows}`);
     filesRead = our.files ?? filesRead;
-    if (round > 0) times.push({ ours: our.ms, peer: their.ms });
+    if (round >= warmUps) times.push({ ours: our.ms, peer: their.ms });
   }
   return {
     oursMs: spread(times.map((time) => time.ours)),

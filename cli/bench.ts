@@ -174,10 +174,11 @@ export const bench = defineCommand({
 function queryTable({ files, rows, rounds, cases }: QueryBenchResult): string {
   const exact = (value: number) => value.toLocaleString("en");
   const spread = ({ min, median, max }: Spread) => `${exact(min)} / ${exact(median)} / ${exact(max)}`;
-  const head = ["filter on", "process", "files read", "ours, ms", "delta_scan, ms", "ratio"];
+  const head = ["filter on", "process", "warm-ups", "files read", "ours, ms", "delta_scan, ms", "ratio"];
   const lines = cases.map((one) => [
     one.filter,
     one.process,
+    exact(one.warmUps),
     `${exact(one.filesRead.read)} of ${exact(one.filesRead.total)}`,
     spread(one.oursMs),
     spread(one.peerMs),
@@ -185,11 +186,11 @@ function queryTable({ files, rows, rounds, cases }: QueryBenchResult): string {
   ]);
   const text = [head, ...lines].map((cells) =>
     cells
-      .map((cell) => cell.padEnd(32))
+      .map((cell, at) => cell.padEnd(at < 3 ? 13 : 27))
       .join("")
       .trimEnd(),
   );
-  const what = `${exact(rows)} rows in ${exact(files)} files, ${rounds} rounds in alternating order; min / median / max`;
+  const what = `${exact(rows)} rows in ${exact(files)} files, ${rounds} rounds in alternating order after the warm-ups, which are as many on both sides; min / median / max`;
   return `${text.join("\n")}\n\n${what}\n`;
 }
 

@@ -26,6 +26,12 @@ const WINDOW = 16_384;
 /** Rows that a reader can decode by themselves; the encoder holds them until they are all there. */
 const ROW_GROUP = 4 * WINDOW;
 
+/** Bytes that a reader has to unpack for one value, about, and rows after which the encoder looks whether a page is full. */
+const PAGE = 2 ** 18;
+const BATCH = 256;
+/** Bytes: enough for the values of thousands of partitions; for paths and sizes, which all differ, a larger one only costs memory. */
+const DICTIONARY = 2 ** 16;
+
 /** How the statistics of files are written: as text, and as columns typed like those of `asColumnsOf`. */
 export type StatsForm = { asJson: boolean; asColumnsOf?: StatsTable };
 
@@ -50,6 +56,9 @@ export async function encodeCheckpoint(
   const properties = new WriterPropertiesBuilder()
     .setCompression(Compression.SNAPPY)
     .setMaxRowGroupSize(ROW_GROUP)
+    .setDataPageSizeLimit(PAGE)
+    .setDictionaryPageSizeLimit(DICTIONARY)
+    .setWriteBatchSize(BATCH)
     .setCreatedBy("delta-stream-lab version 0.1.0 (build 0)")
     .build();
   const chunks: Uint8Array[] = [];

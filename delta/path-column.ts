@@ -15,6 +15,11 @@ const UUID = 16;
 const UUID_TEXT = 36;
 const DASH = 0x2d;
 
+/** What each byte stands for as a digit in lower case. */
+const NO_DIGIT = 16;
+const DIGITS = new Uint8Array(256).fill(NO_DIGIT);
+for (const [value, char] of [..."0123456789abcdef"].entries()) DIGITS[char.charCodeAt(0)] = value;
+
 const BITS = 13;
 const SIZE = 2 ** BITS;
 /** The first block starts small: most tables are. */
@@ -58,7 +63,7 @@ export function pathColumn(): PathColumn {
     const uuid = roomFor(row);
     for (let at = start, to = (row & (SIZE - 1)) * UUID; at < start + UUID_TEXT; at += 2) {
       if (bytes[at] === DASH) at++;
-      uuid[to++] = (digit(bytes[at]!) << 4) | digit(bytes[at + 1]!);
+      uuid[to++] = (DIGITS[bytes[at]!]! << 4) | DIGITS[bytes[at + 1]!]!;
     }
     kinds.push(number);
     return true;
@@ -114,15 +119,13 @@ function uuidStart(bytes: Buffer, from: number, end: number): number {
 }
 
 function isUuid(bytes: Buffer, start: number): boolean {
-  for (const dash of DASHES) if (bytes[start + dash] !== DASH) return false;
-  for (let at = 0; at < UUID_TEXT; at++)
-    if (digit(bytes[start + at]!) === -1 && !DASHES.includes(at)) return false;
-  return true;
-}
-
-const DASHES = [8, 13, 18, 23];
-
-function digit(char: number): number {
-  if (char >= 0x30 && char <= 0x39) return char - 0x30;
-  return char >= 0x61 && char <= 0x66 ? char - 0x61 + 10 : -1;
+  const hasDashes =
+    bytes[start + 8] === DASH &&
+    bytes[start + 13] === DASH &&
+    bytes[start + 18] === DASH &&
+    bytes[start + 23] === DASH;
+  if (!hasDashes) return false;
+  let digits = 0;
+  for (let at = start; at < start + UUID_TEXT; at++) if (DIGITS[bytes[at]!] !== NO_DIGIT) digits++;
+  return digits === 2 * UUID;
 }

@@ -113,9 +113,10 @@ export function leafReader(
       start += 4 + size;
       return readHybrid(body.subarray(start - size, start), width, out);
     };
-    const [first, second] = [scratch.repetitions(values), scratch.definitions(values)];
-    repetitions = read(widths.repeated, levels && levelBytes.subarray(0, levels.repeated), first);
-    definitions = read(widths.definition, levels && levelBytes.subarray(levels.repeated), second);
+    const first = levels && levelBytes.subarray(0, levels.repeated);
+    if (isList) repetitions = read(widths.repeated, first, scratch.repetitions(values));
+    const second = levels && levelBytes.subarray(levels.repeated);
+    definitions = read(widths.definition, second, scratch.definitions(values));
     return start;
   };
 

@@ -16,7 +16,7 @@ type Walk = {
 };
 
 /** Names read at once. */
-const NAMES_AT_ONCE = 1024;
+const NAMES_AT_ONCE = 128;
 
 /** Files asked for size and time at once: enough to keep a disk busy, few enough to hold in memory. */
 const STATS_AT_ONCE = 64;
