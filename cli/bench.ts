@@ -186,7 +186,7 @@ function queryTable({ files, rows, rounds, cases }: QueryBenchResult): string {
   ]);
   const text = [head, ...lines].map((cells) =>
     cells
-      .map((cell, at) => cell.padEnd(at < 3 ? 13 : 27))
+      .map((cell, at) => cell.padEnd(at < 3 ? 13 : 32))
       .join("")
       .trimEnd(),
   );
