@@ -45,7 +45,10 @@ async function onePart(file: RunFile, look: Look): Promise<Part> {
   return { name, kind, pid, startedAt, alive, address, state: isPartState(state) ? state : null };
 }
 
-async function askState(file: RunFile, { signal, timeoutMs = 1000 }: Look): Promise<unknown> {
+/** A part that works hard on a busy machine is slow to answer, and not silent. */
+const ANSWER_MS = 4_000;
+
+async function askState(file: RunFile, { signal, timeoutMs = ANSWER_MS }: Look): Promise<unknown> {
   try {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     const reply = await fetch(`http://${file.opsHost ?? "127.0.0.1"}:${file.opsPort}/state`, {

@@ -49,6 +49,15 @@ test("with lab.yaml its streams are ingested, and only the demo's topics have pr
   assert.ok(plan.children.every(({ args }) => args.join(" ").includes("--config lab.yaml")));
 });
 
+test("nothing is produced unasked to a broker of others, though a topic has the name of the demo's", () => {
+  const lab = parseLabYaml("streams:\n  - topic: orders\n", "lab.yaml");
+  const plan = planUp({ ...CHOICES, isForeignBroker: true }, lab, "lab.yaml");
+  assert.deepEqual(
+    plan.children.map(({ name }) => name),
+    ["dashboard", "ingest"],
+  );
+});
+
 test("a lab.yaml without streams still has broker and page", () => {
   const plan = planUp(CHOICES, parseLabYaml("store: x\n", "lab.yaml"), "lab.yaml");
   assert.deepEqual(

@@ -15,6 +15,8 @@ export type UpChoices = {
   host: string;
   port: number;
   verbose: boolean;
+  /** The streams are the user's, and so is the broker: nothing is produced to it unasked. */
+  isForeignBroker?: boolean;
   /** Absent: as lab.yaml says, and where it says nothing as a lab does. */
   upkeep?: Intervals | undefined;
 };
@@ -57,7 +59,7 @@ export function planUp(choices: UpChoices, lab: LabYaml, config: string): UpPlan
     };
   }
   const topics = [...new Set(lab.streams.map(({ topic }) => topic))];
-  const demo = DEMO_PRODUCERS.filter(({ topic }) => topics.includes(topic));
+  const demo = choices.isForeignBroker ? [] : DEMO_PRODUCERS.filter(({ topic }) => topics.includes(topic));
   const common = ["--data", choices.data, "--config", config, "--ops-port", "0"];
   const verbose = choices.verbose ? ["--verbose"] : [];
   const store = ["--store", choices.store];

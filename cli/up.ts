@@ -97,7 +97,8 @@ export const up = defineCommand({
   async run(context, values) {
     const config = context.lab?.file ?? demoFile(values.data);
     const lab = context.lab ?? demoYaml(config);
-    const plan = planUp({ ...values, verbose: context.common.verbose }, lab, config);
+    const isForeignBroker = context.lab !== null && !["auto", "docker", "jvm"].includes(values.kafka);
+    const plan = planUp({ ...values, isForeignBroker, verbose: context.common.verbose }, lab, config);
     const lock = await lockFolder(values.data);
     try {
       if (plan.children.length > 0)

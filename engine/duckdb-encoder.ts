@@ -23,6 +23,7 @@ import {
   mergeYield,
   PLACE,
   prepareTransform,
+  requireIndex,
   rowsByPlace,
   type Transform,
 } from "./transform.ts";
@@ -148,6 +149,7 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
     await loadMessages(engine, { columns, origins, from: source.from, count }, signal);
     const transform = await prepare(plan.transform, source.schema, plan.keepRaw, signal);
     const schema = mergeYield(transform, plan, plan.onUnknownField === "add");
+    if (plan.route !== undefined && transform.isUnnesting) requireIndex(schema);
     const failed = await applyTransform(engine, transform, { ...plan, schema }, batch.length, signal);
     const checks = await checksOf(plan, schema, signal);
     failed.push(...(await dropViolators(engine, checks, signal)));

@@ -166,6 +166,21 @@ export const INDEX_FIELD: StructField = {
   metadata: {},
 };
 
+/**
+ * UNSUPPORTED_FEATURE where a schema lacks the column. Rows of one message that a route sends to several tables are told apart by it: where some
+ * of them are written and the run ends, the next one could not know which.
+ */
+export function requireIndex({ fields }: StructType): void {
+  if (fields.some(({ name }) => name === INDEX_FIELD.name)) return;
+  throw new LabError(
+    "UNSUPPORTED_FEATURE",
+    `several rows of one message cannot be routed where the table has no column ${INDEX_FIELD.name}`,
+    {
+      hint: `let the table have ${INDEX_FIELD.name} INT: onUnknownField: add adds it, and a transform keeps it`,
+    },
+  );
+}
+
 /** How many rows each message has in `rows`, by its place in the batch; those without any are absent. */
 export async function rowsByPlace(engine: Engine, signal: AbortSignal): Promise<Map<number, number>> {
   const counted = await engine.rows(

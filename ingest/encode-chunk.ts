@@ -13,6 +13,7 @@ import { KAFKA_FIELD, withoutKafka } from "../engine/kafka-column.ts";
 import { derivedOf } from "../engine/partitioning.ts";
 import type { RawBatch } from "../engine/raw-batch.ts";
 import { plainSchema } from "../engine/text-source.ts";
+import { requireIndex } from "../engine/transform.ts";
 import { wideningFor } from "../engine/widening.ts";
 import type { WrittenRow } from "../engine/written.ts";
 import type { Format } from "../formats/wire.ts";
@@ -188,6 +189,7 @@ async function encodePart(
     messages: before?.evolvedInput ?? found.messages,
   };
   const target = table && promised ? grownBy(table, promised, options) : table;
+  if (target && options.route !== undefined && options.format === "ndjson") requireIndex(target.schema);
   const plan: EncodePlan = target
     ? {
         ...planFor(options, target),

@@ -6,6 +6,7 @@ import { isLabError } from "../core/errors.ts";
 import { createTable } from "../delta/create.ts";
 import { openTable } from "../delta/open.ts";
 import { openStore } from "../delta/store/open.ts";
+import { createJsonLinesDecoder } from "../formats/json-lines.ts";
 import { type Fixture, streamFixture } from "../test/support/stream-fixture.ts";
 import { until } from "../test/support/until.ts";
 import { routedUri } from "./route-name.ts";
@@ -127,6 +128,23 @@ test("of the rows that one message becomes, each is in its table once, though a 
   await fixture.start({ once: true, ...unnesting }).ended;
   assert.deepEqual(await idsIn(fixture, "odd"), [1, 3, 5]);
   assert.deepEqual(await idsIn(fixture, "even"), [2, 4]);
+});
+
+test("rows of one message that nothing could tell apart are not routed", async (t) => {
+  const fixture = await streamFixture(t);
+  fixture.kafka.createTopic("t", 1);
+  fixture.kafka.append("t", 0, [json({ items: [1, 2] })]);
+  const fields = [{ name: "id", type: "long" as const, nullable: true, metadata: {} }];
+  const several = {
+    ...{ once: true, schema: { type: "struct" as const, fields }, onUnknownField: "ignore" as const },
+    ...{ transform: "SELECT unnest(items) AS id, _kafka FROM messages", route: "id" },
+  };
+  const isRefused = (error: unknown) => isLabError(error, "UNSUPPORTED_FEATURE");
+  await assert.rejects(fixture.start(several).ended, isRefused);
+  const decoder = createJsonLinesDecoder();
+  const { transform: _, ...lines } = several;
+  await assert.rejects(fixture.start({ ...lines, format: "ndjson" }, { decoder }).ended, isRefused);
+  assert.equal((await snapshotOf(fixture.tableUri)).txn("lab/t-0"), undefined);
 });
 
 test("more tables than are allowed are not made: what would need one is a letter", async (t) => {

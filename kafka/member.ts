@@ -3,6 +3,7 @@
 import type { Consumer, EachBatchPayload } from "kafkajs";
 import { LabError } from "../core/errors.ts";
 import { sleep } from "../core/retry.ts";
+import { announceJoins } from "./announced-joins.ts";
 import { bySubscription } from "./assigner.ts";
 import { newClient } from "./connection.ts";
 import type { RawBatch } from "./fetched.ts";
@@ -50,6 +51,7 @@ const CONCURRENCY = 256;
 const MOVED = "Offset out of range, resetting to default offset";
 
 export function createMember(kafka: KafkaOptions, options: SourceOptions, events: MemberEvents): Member {
+  announceJoins();
   const sessionTimeout = options.sessionTimeoutMs ?? 6_000;
   const client = newClient(kafka, (message, fields) => {
     if (message !== MOVED || isOver) return;

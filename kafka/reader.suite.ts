@@ -29,7 +29,7 @@ export type Reader = {
 export type ReaderOptions = Omit<SourceOptions, "topics" | "group"> & {
   topic: string;
   group: string;
-  /** Where a partition starts; default 0. Asked at each assignment. */
+  /** Where a partition starts, asked at each assignment; absent: at 0, and then where this reader stood. */
   from?: (partition: number) => bigint;
   /** Awaited within the batch handler. */
   onBatch?: (batch: FetchedBatch) => Promise<void> | void;
@@ -52,7 +52,7 @@ export async function until(
 
 /** Runs a source until the test ends. Positions survive reassignments. */
 export function openReader(t: TestContext, kafka: Kafka, options: ReaderOptions): Reader {
-  const { topic, group, from = () => 0n, onBatch, startAfterMs = 0, ...rest } = options;
+  const { topic, group, from, onBatch, startAfterMs = 0, ...rest } = options;
   const source = kafka.source({ topics: [topic], group, ...rest });
   const positions = new Map<number, bigint>();
   const inHand = new Set<string>();
@@ -97,7 +97,7 @@ export function openReader(t: TestContext, kafka: Kafka, options: ReaderOptions)
       const start = () => {
         if (current === generation) started = generation;
         const places = partitions.map(({ partition }) => {
-          const nextOffset = positions.get(partition) ?? from(partition);
+          const nextOffset = from?.(partition) ?? positions.get(partition) ?? 0n;
           positions.set(partition, nextOffset);
           return { topic, partition, nextOffset };
         });

@@ -16,3 +16,8 @@ declare module "kafkajs/src/consumer/batch.js" {
   const Batch: new (topic: string, fetchedOffset: string, partitionData: unknown) => RawBatch;
   export default Batch;
 }
+
+declare module "kafkajs/src/consumer/consumerGroup.js" {
+  const ConsumerGroup: { prototype: unknown };
+  export default ConsumerGroup;
+}
