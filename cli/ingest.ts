@@ -150,6 +150,7 @@ export const ingest = defineCommand({
         env,
       );
       closing.push(() => part.close());
+      log.info({ event: "ops", port: part.port }, "serving /healthz, /readyz, /state and /metrics");
       await running.run(signal);
       for (const { table, totals, version } of running.reports()) {
         const letters = totals.letters > 0 ? `, ${totals.letters.toLocaleString("en")} dead letters` : "";

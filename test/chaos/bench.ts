@@ -20,7 +20,6 @@ import { type ChaosBroker, ownBroker } from "./broker.ts";
 import { type MemoryWatch, watchMemory } from "./memory.ts";
 import type { Scenario } from "./scenario.ts";
 import type { ChaosS3 } from "./services.ts";
-import { consoleProducer } from "./writers.ts";
 
 /** What an ingester of these scenarios may take: 128 MiB for the encoder, 32 MiB of messages, and the rest for Node and two engines. */
 export const MOST_MIB = 768;
@@ -139,13 +138,6 @@ export async function openBench({ scenario, seed, brokers: shared, s3 }: BenchOp
       await producer.printed(/./);
       return pump(producer.child.stdin as Writable, producer.ended, perSecond, message, producer.stderr);
     },
-    /** The same by Apache's own producer. */
-    async foreignFeed(options: { partitions: number; perSecond: number }): Promise<Feed> {
-      await (await bench.admin()).createTopic(topic, { partitions: options.partitions });
-      const producer = await consoleProducer(brokers, topic);
-      closing.push(() => producer.kill());
-      return pump(producer.stdin, producer.ended, options.perSecond, defaultMessage);
-    },
     /** Starts an ingester of this scenario's topic and table. All workers share the group unless told otherwise. */
     worker(options: { args?: readonly string[]; env?: NodeJS.ProcessEnv } = {}): Worker {
       const args = [
@@ -189,6 +181,8 @@ export async function openBench({ scenario, seed, brokers: shared, s3 }: BenchOp
         },
       };
     },
+    /** Any other command of the lab, in the scenario's folder. */
+    command: (args: readonly string[]): LabRun => run(args),
     /** Reads what is left, with `--once`, which must end by itself and with 0. */
     async drain(options: { args?: readonly string[]; env?: NodeJS.ProcessEnv } = {}): Promise<Worker> {
       const worker = bench.worker({ ...options, args: ["--once", ...(options.args ?? [])] });

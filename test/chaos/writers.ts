@@ -1,6 +1,6 @@
 /** Records that the lab's own producer does not write: in transactions, and under keys of a compacted topic. */
 
-import { execFile, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -46,30 +46,6 @@ export async function transact(
   const { stdout } = await promisify(execFile)("java", [...args, ...(endsAborted ? ["end-aborted"] : [])]);
   const committed = Number(stdout.trim());
   return { committed, aborted: transactions - committed / each };
-}
-
-/** Apache's console producer, which reads lines and waits out an outage. */
-export async function consoleProducer(brokers: readonly string[], topic: string) {
-  const classPath = await kafkaClassPath({
-    cacheDir: cacheFolder(),
-    say: () => {},
-    signal: new AbortController().signal,
-  });
-  const settings = ["delivery.timeout.ms=600000", "max.block.ms=600000", "linger.ms=20", "acks=all"];
-  const properties = settings.flatMap((one) => ["--producer-property", one]);
-  const tool = ["-XX:TieredStopAtLevel=1", "-cp", classPath, "org.apache.kafka.tools.ConsoleProducer"];
-  const child = spawn(
-    "java",
-    [...tool, "--bootstrap-server", brokers.join(","), "--topic", topic, ...properties],
-    {
-      stdio: ["pipe", "ignore", "ignore"],
-    },
-  );
-  const ended = new Promise<{ status: number | null }>((resolve) =>
-    child.once("close", (status) => resolve({ status })),
-  );
-  child.stdin.on("error", () => {});
-  return { stdin: child.stdin, ended, kill: () => child.kill("SIGKILL") };
 }
 
 /** Many values under few keys; returns once the broker has compacted them, and lets it compact no further. */

@@ -8,10 +8,10 @@ const killed: Scenario = {
   name: "broker-killed",
   injects: "SIGKILL of the broker under load, twice, and a restart on the same data after up to 3 s",
   expects:
-    "the worker waits and goes on by itself; no position is taken for lost (the messages are those of Apache's own producer)",
+    "producer and worker wait and go on by themselves; no position is taken for lost, and the producer ends",
   broker: {},
   async run(bench) {
-    const feed = await bench.foreignFeed({ partitions: 3, perSecond: 250 });
+    const feed = await bench.feed({ partitions: 3, perSecond: 250 });
     const worker = bench.worker();
     await worker.printed(/"committed"/);
     for (let n = 0; n < 2; n++) {

@@ -1,8 +1,11 @@
 /** Verdicts that must stay what they were. */
 
 import assert from "node:assert/strict";
+import { setTimeout as delay } from "node:timers/promises";
 import type { ReadRecord } from "../../support/independent-reader.ts";
 import type { Verdict } from "../../support/ledger.ts";
+import { until } from "../../support/until.ts";
+import { PATIENCE_MS } from "../bench.ts";
 import type { Scenario } from "../scenario.ts";
 
 const changed: Scenario = {
@@ -36,4 +39,44 @@ const changed: Scenario = {
   },
 };
 
-export const letters: readonly Scenario[] = [changed];
+const replays: Scenario = {
+  name: "replays",
+  injects:
+    "two replays of the same letters at once, again and again while messages flow, one of them killed by SIGKILL at a random moment",
+  expects: "each letter's record becomes one row, by whichever replay, and the ingester goes on beside them",
+  async run(bench) {
+    const strict = ["--transform", "SELECT id, text, CAST(n AS BIGINT) AS n, _kafka FROM messages"];
+    const lenient = "SELECT id, text, TRY_CAST(n AS BIGINT) AS n, _kafka FROM messages";
+    const replay = () => bench.command(["dlq", "replay", bench.tableUri, "--all", "--transform", lenient]);
+    const message = (id: number) =>
+      JSON.stringify({ id, text: `message ${id}`, n: id % 10 === 7 ? "seven" : String(id % 10) });
+    const feed = await bench.feed({ partitions: 2, perSecond: 200, message });
+    const worker = bench.worker({ args: strict });
+    await until("there are letters", async () => (await bench.letters().catch(() => new Set())).size > 0, {
+      deadlineMs: PATIENCE_MS,
+    });
+    for (let round = 0; round < 3; round++) {
+      const [one, other] = [replay(), replay()];
+      await delay(bench.between(1_000, 5_000));
+      if (one.child.kill("SIGKILL")) bench.fault("SIGKILL of a replay");
+      const { status } = await other.ended;
+      assert.equal(status, 0, `a replay: ${other.stderr().slice(-3000)}`);
+      bench.fault("replays at once");
+    }
+    await feed.end();
+    await worker.stop();
+    await bench.drain({ args: strict });
+    const both = await Promise.all([replay(), replay()].map((run) => run.ended));
+    assert.deepEqual(
+      both.map(({ status }) => status),
+      [0, 0],
+    );
+    const verdict = ({ value }: ReadRecord): Verdict => {
+      const { id, text } = JSON.parse(String(value)) as { id: number; text: string };
+      return { row: `${id}\t${text}` };
+    };
+    await bench.ledger({ verdict });
+  },
+};
+
+export const letters: readonly Scenario[] = [changed, replays];
