@@ -47,6 +47,11 @@ export type Member = {
 const SILENT_SESSIONS = 3;
 /** Partitions of one fetch that are handed over at a time: more than one fetch ever brings. */
 const CONCURRENCY = 256;
+/**
+ * What one fetch brings of a partition at most. Compaction keeps an empty batch for an idempotent producer, which kafkajs 2.2.4 does not move
+ * past: where the record behind it does not fit beside it, the partition stands still. Brokers take records of 1 MiB unless told otherwise.
+ */
+const PARTITION_BYTES = 2 * 1024 * 1024;
 /** kafkajs 2.2.4 says it in the log alone that it moved a position (consumerGroup.js, recoverFromOffsetOutOfRange). */
 const MOVED = "Offset out of range, resetting to default offset";
 
@@ -63,6 +68,7 @@ export function createMember(kafka: KafkaOptions, options: SourceOptions, events
     rebalanceTimeout: 2 * sessionTimeout,
     heartbeatInterval: options.heartbeatMs ?? 500,
     maxWaitTimeInMs: options.maxWaitMs ?? 250,
+    maxBytesPerPartition: PARTITION_BYTES,
     metadataMaxAge: options.metadataMaxAgeMs ?? 10_000,
     allowAutoTopicCreation: false,
     partitionAssigners: [bySubscription],
