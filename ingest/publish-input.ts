@@ -88,6 +88,21 @@ export function movedElsewhere(
   return null;
 }
 
+/** The same of the stream's table, as it was read: it must have what we last read or wrote there. */
+export function overtaken(input: PublishInput, rows: Opened): Rejected | null {
+  return movedElsewhere(
+    input,
+    rows,
+    input.appIdForm,
+    (partition, stored) => stored === input.owned.get(partition),
+  );
+}
+
+/** The same of the stream's table as it is by now: a worker that stood still since its partitions moved finds out. */
+export async function overtakenSince(input: PublishInput, { table }: Opened): Promise<Rejected | null> {
+  return overtaken(input, { table, snapshot: await outlast(input, () => table.latest(input.signal)) });
+}
+
 /** An outage of the store is waited out, for as long as it takes. */
 export function outlast<T>(input: PublishInput, attempt: () => Promise<T>): Promise<T> {
   return retry(attempt, {

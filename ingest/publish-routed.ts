@@ -14,7 +14,13 @@ import type { EncodedFile } from "../engine/encoder.ts";
 import { KAFKA_FIELD } from "../engine/kafka-column.ts";
 import { sumCounts } from "./chunk.ts";
 import type { Opened } from "./destination.ts";
-import { movedElsewhere, outlast, type PublishInput, type Rejected } from "./publish-input.ts";
+import {
+  movedElsewhere,
+  outlast,
+  overtakenSince,
+  type PublishInput,
+  type Rejected,
+} from "./publish-input.ts";
 import { ROUTES_PROPERTY, type Route, routesOf, withRoutes } from "./routed-tables.ts";
 import { labInfo, rowsRequest } from "./rows-request.ts";
 
@@ -86,11 +92,9 @@ export async function commitRouted(
   routed: readonly Routed[],
 ): Promise<Rejected | null> {
   const { signal, destination, onStep } = input;
-  // A worker that stood still since its partitions moved finds out here, before rows of it stand anywhere.
-  const newest = { table: rows.table, snapshot: await outlast(input, () => rows.table.latest(signal)) };
-  const isOurs = (partition: number, stored: bigint | undefined) => stored === input.owned.get(partition);
-  const overtaken = movedElsewhere(input, newest, input.appIdForm, isOurs);
-  if (overtaken) return overtaken;
+  // Before rows of an overtaken worker stand anywhere.
+  const late = await overtakenSince(input, rows);
+  if (late) return late;
 
   async function commit(one: Routed): Promise<Rejected | null> {
     const { table } = one.opened;

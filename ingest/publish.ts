@@ -12,7 +12,14 @@ import { requireStanding } from "../delta/standing.ts";
 import type { EncodedFile } from "../engine/encoder.ts";
 import { type Letter, type PartitionCounts, sumCounts } from "./chunk.ts";
 import type { Opened } from "./destination.ts";
-import { movedElsewhere, outlast, type PublishInput, type Rejected } from "./publish-input.ts";
+import {
+  movedElsewhere,
+  outlast,
+  overtaken,
+  overtakenSince,
+  type PublishInput,
+  type Rejected,
+} from "./publish-input.ts";
 import { commitLetters } from "./publish-letters.ts";
 import { commitRouted, nameRoutes, type Routed, routesOfFiles } from "./publish-routed.ts";
 import { evolvedMetadata, labInfo, rowsRequest } from "./rows-request.ts";
@@ -29,9 +36,8 @@ export type Published =
 
 export async function publish(input: PublishInput): Promise<Published> {
   const { chunks, signal, onStep } = input;
-  const isOurs = (partition: number, stored: bigint | undefined) => stored === input.owned.get(partition);
-  const overtaken = input.rows && movedElsewhere(input, input.rows, input.appIdForm, isOurs);
-  if (overtaken) return overtaken;
+  const early = input.rows && overtaken(input, input.rows);
+  if (early) return early;
   onStep("before-upload");
   const files = chunks.flatMap((chunk) => chunk.files);
   const routes = routesOfFiles(files);
@@ -56,7 +62,8 @@ export async function publish(input: PublishInput): Promise<Published> {
     if (opened) await outlast(input, () => requireStanding(opened.table, opened.snapshot, signal));
   const bad = chunks.flatMap((chunk) => chunk.letters);
   if (bad.length > 0) {
-    const late = rows && (await outlast(input, () => overtakenSince(input, rows)));
+    // Letters come before rows and are final: an overtaken worker would judge records that are rows by now.
+    const late = rows && (await overtakenSince(input, rows));
     if (late) return late;
     if (!letters) {
       letters = await outlast(input, () => input.destination.createLetters(signal));
@@ -91,20 +98,6 @@ export async function publish(input: PublishInput): Promise<Published> {
     letters,
     routed: routed.map((one) => one.opened),
   };
-}
-
-/**
- * Letters come before rows, and are final. A worker that stood still since its partitions moved finds out here, before it judges records that
- * are rows by now.
- */
-async function overtakenSince(input: PublishInput, { table }: Opened): Promise<Rejected | null> {
-  const newest = { table, snapshot: await table.latest(input.signal) };
-  return movedElsewhere(
-    input,
-    newest,
-    input.appIdForm,
-    (partition, stored) => stored === input.owned.get(partition),
-  );
 }
 
 function sumOf(counts: ReadonlyMap<number, PartitionCounts>, pick: (one: PartitionCounts) => number): number {
