@@ -36,7 +36,7 @@ export type LeafVector = {
 
 /** The values that are there. Arrays may be longer than `count`. */
 export type LeafValues =
-  | { readonly kind: "boolean"; readonly count: number; /** 0 or 1 each. */ readonly bits: Uint8Array }
+  | { readonly kind: "boolean"; readonly count: number /** 0 or 1 each. */; readonly bits: Uint8Array }
   | { readonly kind: "int32"; readonly count: number; readonly numbers: Int32Array }
   /** Two's complement, as halves: no bigint is made on the way. Value i is `high[i] * 2^32 + low[i]`. */
   | { readonly kind: "int64"; readonly count: number; readonly low: Uint32Array; readonly high: Int32Array }
