@@ -2,8 +2,10 @@
 
 import { choice, integer, type Kind, list, named, toggle } from "../core/setting-kinds.ts";
 import { setting, type Values } from "../core/settings.ts";
+import { LETTER_CODES } from "../letters/codes.ts";
 import type { LetterFilter, LetterState, OffsetSpan } from "../letters/filter.ts";
 import { momentOf } from "../query/moment.ts";
+import { nearNames } from "../query/near-names.ts";
 
 /** `17`, `0-99`, `2:17` or `2:0-99`. */
 export const offsetSpan: Kind<OffsetSpan> = {
@@ -16,6 +18,19 @@ export const offsetSpan: Kind<OffsetSpan> = {
     const span = { first: BigInt(first), last: BigInt(last) };
     if (span.last < span.first) throw new Error("ends before it begins");
     return { partition: partition === undefined ? null : Number(partition), ...span };
+  },
+};
+
+/** A code of docs/formats.md, in capitals or not. */
+const letterCode: Kind<string> = {
+  placeholder: "code",
+  show: (code) => code,
+  parse(text) {
+    const code = text.trim().toUpperCase();
+    if ((LETTER_CODES as readonly string[]).includes(code)) return code;
+    const near = nearNames(code, LETTER_CODES);
+    const guess = near.length > 0 ? `; did you mean ${near.join(" or ")}?` : ": docs/formats.md lists them";
+    throw new Error(`is no code that a letter can have${guess}`);
   },
 };
 
@@ -54,7 +69,7 @@ export const FILTER = {
   code: setting<string[]>({
     flag: "--code",
     env: "LAB_DLQ_CODE",
-    kind: list(named("code")),
+    kind: list(letterCode),
     default: [],
     description: "only with these error codes, such as WRONG_TYPE",
   }),

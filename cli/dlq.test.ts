@@ -208,3 +208,12 @@ test("bytes that are no text are dumped, and long ones cut", () => {
   const long = bytesLines(Buffer.from("ä".repeat(3000)));
   assert.deepEqual([long[0]!.length, long[1]], [2048, "+1.9 KiB more: --json has them all"]);
 });
+
+test("a code that no letter can have is refused by every action, with the near one", async () => {
+  for (const action of [["list"], ["show"], ["replay"], ["drop"]]) {
+    const { status, err } = await lab("dlq", ...action, "orders", "--code", "WRONG_TIPE");
+    assert.equal(status, 2);
+    assert.match(err, /^error: --code: "WRONG_TIPE" is no code .* did you mean WRONG_TYPE\? \(USAGE\)$/m);
+  }
+  assert.match((await lab("dlq", "list", "orders", "--code", "42")).err, /docs\/formats\.md lists them/);
+});

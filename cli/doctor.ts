@@ -57,7 +57,7 @@ export const doctor = defineCommand({
       ])
     ).flat();
     if (common.json) screen.out(`${toJson(checks, 2)}\n`);
-    else screen.out(report(checks, screen.outColors));
+    else screen.out(screen.typed(report(checks, screen.outColors)));
     return checks.some(({ verdict }) => verdict === "failed") ? CHECK_FAILED : 0;
   },
 });

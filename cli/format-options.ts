@@ -13,6 +13,7 @@ import type { LabStream } from "./lab-yaml.ts";
 export const FORMAT_SETTINGS = {
   format: setting<Format | undefined>({
     flag: "--format",
+    streamKey: "format",
     kind: choice(...FORMATS),
     default: undefined,
     defaultText: "json",
@@ -20,6 +21,7 @@ export const FORMAT_SETTINGS = {
   }),
   schema: setting<string | undefined>({
     flag: "--schema",
+    streamKey: "schema",
     kind: named("infer|registry|file"),
     default: undefined,
     defaultText: "infer",
@@ -28,12 +30,14 @@ export const FORMAT_SETTINGS = {
   }),
   message: setting<string | undefined>({
     flag: "--message",
+    streamKey: "message",
     kind: named("name"),
     default: undefined,
     description: "the Protobuf message of a .proto file that has several",
   }),
   csvHeader: setting<boolean | undefined>({
     flag: "--csv-header",
+    streamKey: "csv.header",
     kind: onOff,
     default: undefined,
     defaultText: "off",
@@ -41,6 +45,7 @@ export const FORMAT_SETTINGS = {
   }),
   csvDelimiter: setting<string | undefined>({
     flag: "--csv-delimiter",
+    streamKey: "csv.delimiter",
     kind: named("character"),
     default: undefined,
     defaultText: ",",
@@ -48,6 +53,7 @@ export const FORMAT_SETTINGS = {
   }),
   onTombstone: setting<Tombstones | undefined>({
     flag: "--on-tombstone",
+    streamKey: "onTombstone",
     kind: choice(...TOMBSTONES),
     default: undefined,
     defaultText: "deadletter, row for text and bytes",
@@ -55,6 +61,7 @@ export const FORMAT_SETTINGS = {
   }),
   keepRaw: setting<boolean | undefined>({
     flag: "--keep-raw",
+    streamKey: "keepRaw",
     kind: onOff,
     default: undefined,
     defaultText: "off",

@@ -67,6 +67,14 @@ test("a wrong value is told with file, line, key, value and what is allowed", ()
     'lab.yaml:5: defaults.flush.latency is "soon": is no duration such as 500ms, 2s, 5m, 1h or 7d',
   );
   refuses(WHOLE.replace("1000000", "0"), /^lab\.yaml:5: defaults\.flush\.rows is 0: /);
+  refuses(
+    WHOLE.replace("partitionBy: [date]", 'partitionBy: ["bucket(0,id)"]'),
+    /^lab\.yaml:\d+: streams\[1\]\.partitionBy is .*bucket\(0,id\).* nothing to partition a table by: .*from 1 to/,
+  );
+  assert.deepEqual(
+    parseLabYaml("streams: [{topic: a, partitionBy: [date, bucket(16, id)]}]", "f").streams.length,
+    1,
+  );
   refuses("store: 7\n", /^lab\.yaml:1: store is 7: .*expected string/);
 });
 

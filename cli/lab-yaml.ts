@@ -4,6 +4,7 @@ import { type Document, isMap, isPair, isScalar, LineCounter, type Node, parseDo
 import { z } from "zod";
 import { LabError } from "../core/errors.ts";
 import { bytes, duration, type Kind } from "../core/setting-kinds.ts";
+import { parsePartitioning } from "../engine/partitioning.ts";
 import { TOMBSTONES } from "../formats/tombstones.ts";
 import { FORMATS } from "../formats/wire.ts";
 import { badLimit } from "../ingest/threshold.ts";
@@ -65,6 +66,18 @@ const Stream = z.strictObject({
     .optional(),
   partitionBy: z
     .array(z.string().min(1))
+    .check((context) => {
+      try {
+        parsePartitioning(context.value);
+      } catch (error) {
+        if (!(error instanceof LabError)) throw error;
+        context.issues.push({
+          code: "custom",
+          message: `${error.message}: ${error.hint}`,
+          input: context.value,
+        });
+      }
+    })
     .describe(
       "Columns; `date` and `hour` are derived from the message's time in UTC, `bucket(N, column)` from a column, where messages have none.",
     )

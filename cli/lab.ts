@@ -11,6 +11,7 @@ import { COMMON, type Command, type Context } from "./command.ts";
 import { COMMANDS, loadAll } from "./commands.ts";
 import { commandHelp, overview } from "./help.ts";
 import { printError } from "./print-error.ts";
+import { asTyped } from "./program-name.ts";
 import { readLabYaml } from "./read-lab-yaml.ts";
 import { useRunningS3 } from "./running-s3.ts";
 import { createScreen } from "./screen.ts";
@@ -21,6 +22,8 @@ export type LabProcess = {
   stdin: NodeJS.ReadableStream;
   stdout: NodeJS.WriteStream;
   stderr: NodeJS.WriteStream;
+  /** What a user types to run this program; default `lab`. */
+  program?: string;
 };
 
 /** The exit status of work that was stopped half way. */
@@ -28,8 +31,9 @@ const STOPPED = 130;
 
 /** Never rejects: what fails is printed. */
 export async function runLab(process: LabProcess): Promise<number> {
-  const { argv, env, stdout, stderr } = process;
-  const screen = createScreen({ stdout, stderr, env, noColor: argv.includes("--no-color") });
+  const { argv, env, stdout, stderr, program = "lab" } = process;
+  const typed = (text: string) => asTyped(text, program, Object.keys(COMMANDS));
+  const screen = createScreen({ stdout, stderr, env, typed, noColor: argv.includes("--no-color") });
   const json = argv.includes("--json");
   const verbose = argv.includes("--verbose");
   try {
@@ -39,7 +43,7 @@ export async function runLab(process: LabProcess): Promise<number> {
       return 0;
     }
     if (["help", "-h", "--help"].includes(first) && (rest[0] === undefined || rest[0].startsWith("-"))) {
-      screen.out(overview(await loadAll(), screen));
+      screen.out(screen.typed(overview(await loadAll(), screen)));
       return 0;
     }
     const name = first === "help" ? (rest[0] as string) : first;
@@ -48,7 +52,7 @@ export async function runLab(process: LabProcess): Promise<number> {
     const command = await load();
     const parsed = parseArguments(command, first === "help" ? ["--help"] : rest);
     if (parsed.wantsHelp) {
-      screen.out(commandHelp(command, screen));
+      screen.out(screen.typed(commandHelp(command, screen)));
       return 0;
     }
     return await runCommand(command, parsed, { ...process, screen });

@@ -13,6 +13,8 @@ export type Screen = {
   note(line: string): void;
   /** One line on stderr that replaces the one drawn before; an empty one takes it away. Only where `isNoteLive`. */
   draw(line: string): void;
+  /** A text of the lab's own with its commands as the user can type them; what `note` writes is so already. */
+  typed(text: string): string;
   /** True where a person looks at it now: a terminal, not CI, not TERM=dumb. */
   isOutLive: boolean;
   isNoteLive: boolean;
@@ -32,8 +34,10 @@ export function createScreen(options: {
   stderr: Stream;
   env: NodeJS.ProcessEnv;
   noColor: boolean;
+  /** See `asTyped`; default: texts stay as they are. */
+  typed?: (text: string) => string;
 }): Screen {
-  const { stdout, stderr, env, noColor } = options;
+  const { stdout, stderr, env, noColor, typed = (text) => text } = options;
   const isPlain = env.TERM === "dumb" || Boolean(env.CI);
   const colors = (stream: Stream) => {
     const isForced = Boolean(env.FORCE_COLOR) && env.FORCE_COLOR !== "0";
@@ -43,7 +47,8 @@ export function createScreen(options: {
   return {
     out: (text) => void stdout.write(text),
     write: (piece) => new Promise((resolve) => void stdout.write(piece, () => resolve())),
-    note: (line) => void stderr.write(`${line}\n`),
+    note: (line) => void stderr.write(`${typed(line)}\n`),
+    typed,
     draw: (line) => void stderr.write(`\r\u001b[2K${line}`),
     isOutLive: stdout.isTTY === true && !isPlain,
     isNoteLive: stderr.isTTY === true && !isPlain,

@@ -19,16 +19,16 @@ export function settingsDoc(commands: readonly Command[]): string {
   return [INTRO, ...sections, `## On every command\n${table(Object.values(COMMON))}`].join("\n");
 }
 
+function yamlKeys({ yaml, streamKey }: Setting): string {
+  const shared = /^(flush|upkeep)\b/.test(streamKey ?? "") ? `defaults.${streamKey}` : undefined;
+  const keys = [yaml, shared, streamKey && `streams[].${streamKey}`].filter(Boolean);
+  return keys.map((key) => `\`${key}\``).join(", ");
+}
+
 function table(settings: readonly Setting[]): string {
   if (settings.length === 0) return "";
   const rows = settings.map((one) => {
-    const cells = [
-      `\`${usageOf(one)}\``,
-      `\`${one.env}\``,
-      one.yaml ? `\`${one.yaml}\`` : "",
-      defaultOf(one),
-      one.description,
-    ];
+    const cells = [`\`${usageOf(one)}\``, `\`${one.env}\``, yamlKeys(one), defaultOf(one), one.description];
     return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
   });
   return `\n| flag | variable | lab.yaml | default | is |\n|---|---|---|---|---|\n${rows.join("\n")}\n`;

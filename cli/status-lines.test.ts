@@ -4,7 +4,7 @@ import type { Alert } from "../dashboard/alerts.ts";
 import type { IngestState, Part, PartitionState, ProduceState, StreamState } from "../dashboard/control.ts";
 import type { PartStatus } from "../services/supervisor.ts";
 import { type StatusView, statusChanges, statusLines, statusSentence } from "./status-lines.ts";
-import { age, lagText } from "./stream-lines.ts";
+import { age, lagText, streamLines } from "./stream-lines.ts";
 
 const NOW = Date.parse("2026-11-30T12:00:00.000Z");
 
@@ -106,6 +106,33 @@ test("a part that is restarting, failed, silent or paused is marked and says why
     line(supervised("ingest", "ingest"), [part("ingest", "ingest", paused)]) ?? "",
     /^\[!\] {2}ingest {2}paused/,
   );
+});
+
+test("a part that is given up says the way out below, and when it happens", () => {
+  const end = "exit 1, TOPIC_RESET: the topic was made anew; it ended so 3 times in a row";
+  const failed = { state: "failed", lastEnd: end, lastHint: "--on-topic-reset restart" } as const;
+  const status = supervised("ingest-orders", "ingest", failed);
+  const lines = statusLines({ ...view, supervised: [status], parts: [] }, { columns: 200, rows: 40 });
+  assert.deepEqual(lines.slice(1, 3), [
+    `[x]  ingest-orders  failed  ${end}`,
+    "     fix: --on-topic-reset restart",
+  ]);
+  assert.deepEqual(statusChanges([supervised("ingest-orders", "ingest")], [status]), [
+    `[x] ingest-orders failed: ${end}; fix: --on-topic-reset restart`,
+  ]);
+});
+
+test("topics that fill one table are told apart", () => {
+  const [orders] = ingesting.streams as [StreamState];
+  const streams = [
+    orders,
+    { ...orders, topic: "refunds" },
+    { ...orders, topic: "x", table: "x", tableUri: "file:///t/x" },
+  ];
+  const names = streamLines(streams, NOW).map(({ cells }) => cells[0]);
+  assert.deepEqual(names, ["orders from orders", "orders from refunds", "x"]);
+  const parts = [part("ingest", "ingest", { ...ingesting, streams })];
+  assert.match(statusSentence(parts), /^orders from orders version 61.*; orders from refunds version 61/);
 });
 
 test("a lag that is not known is ?, never 0", () => {

@@ -8,6 +8,7 @@ import {
   count,
   lagText,
   type Mark,
+  nameOf,
   rateText,
   type StatusLine,
   streamLines,
@@ -85,7 +86,11 @@ function linesOf(status: PartStatus, view: StatusView): StatusLine[] {
     cells: [status.name, ...cells],
     indent: false,
   });
-  if (status.state === "failed") return [head("[x]", "failed", status.lastEnd ?? "")];
+  const fix = status.lastHint ? `fix: ${status.lastHint}` : "";
+  if (status.state === "failed") {
+    const end = { mark: "", indent: true, cells: [fix] } as const;
+    return [head("[x]", "failed", status.lastEnd ?? ""), ...(fix === "" ? [] : [end])];
+  }
   if (status.state === "restarting") {
     return [head("[!]", "restarting", `${status.lastEnd ?? ""} (${status.restarts} so far)`)];
   }
@@ -133,7 +138,10 @@ export function statusChanges(before: readonly PartStatus[], after: readonly Par
   return after.flatMap((now) => {
     const then = before.find(({ name }) => name === now.name);
     if (then === undefined || (then.state === now.state && then.restarts === now.restarts)) return [];
-    if (now.state === "failed") return [`[x] ${now.name} failed: ${now.lastEnd}`];
+    if (now.state === "failed") {
+      const fix = now.lastHint ? `; fix: ${now.lastHint}` : "";
+      return [`[x] ${now.name} failed: ${now.lastEnd}${fix}`];
+    }
     if (now.state === "done") return [`[ok] ${now.name} is done`];
     if (now.restarts > then.restarts) return [`[!] ${now.name} ended: ${now.lastEnd}; starting again`];
     if (then.state === "restarting" && now.state === "ready")
@@ -151,7 +159,7 @@ export function statusSentence(parts: readonly Part[]): string {
   }
   const told = streams.map(
     (stream) =>
-      `${stream.table} version ${stream.version ?? "-"}, +${count(stream.totals.rows)} rows, ${lagText(stream)}`,
+      `${nameOf(stream, streams)} version ${stream.version ?? "-"}, +${count(stream.totals.rows)} rows, ${lagText(stream)}`,
   );
   return told.length === 0 ? "no stream answers" : told.join("; ");
 }

@@ -51,7 +51,7 @@ export const status = defineCommand({
       rows: Number.MAX_SAFE_INTEGER,
       paint: (mark, text) => (mark === "" ? text : text.replace(mark, colours[mark](mark))),
     });
-    screen.out(`${lines.join("\n")}\n`);
+    screen.out(`${screen.typed(lines.join("\n"))}\n`);
     return 0;
   },
 });

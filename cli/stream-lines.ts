@@ -11,7 +11,18 @@ export function streamLines(streams: readonly StreamState[], nowMs: number): Sta
     .sort(
       (a, b) => trouble(a) - trouble(b) || lagSeconds(b) - lagSeconds(a) || a.table.localeCompare(b.table),
     )
-    .map((stream) => ({ mark: markOf(stream), indent: true, cells: cellsOf(stream, nowMs) }));
+    .map((stream) => ({
+      mark: markOf(stream),
+      indent: true,
+      cells: [nameOf(stream, streams), ...cellsOf(stream, nowMs)],
+    }));
+}
+
+/** The table, and where several topics fill it, the topic too. */
+export function nameOf(stream: StreamState, all: readonly StreamState[]): string {
+  const { table, tableUri, topic } = stream;
+  const isShared = all.some((one) => one !== stream && one.table === table && one.tableUri === tableUri);
+  return isShared ? `${table} from ${topic}` : table;
 }
 
 /** The mark of all of them together, and what to say: `running`, or `3 streams: 1 failed, 2 running`. */
@@ -79,7 +90,7 @@ function lagSeconds({ partitions }: StreamState): number {
 }
 
 function cellsOf(stream: StreamState, nowMs: number): string[] {
-  const { table, state, version, lastCommit, totals, reason, lastError } = stream;
+  const { state, version, lastCommit, totals, reason, lastError } = stream;
   const since = (at: string) => `${age(nowMs - Date.parse(at))} ago`;
   const commit =
     lastCommit !== null
@@ -99,7 +110,7 @@ function cellsOf(stream: StreamState, nowMs: number): string[] {
           ? [`last error ${lastError.code}, ${since(lastError.at)}`]
           : [];
   return [
-    ...[table, state, rateText(stream.ratePerSecond), lag, commit, `+${count(totals.rows)} rows`],
+    ...[state, rateText(stream.ratePerSecond), lag, commit, `+${count(totals.rows)} rows`],
     ...letters,
     ...why,
   ];

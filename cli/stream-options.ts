@@ -36,12 +36,14 @@ const start = {
 export const STREAM_SETTINGS = {
   topic: setting<string | undefined>({
     flag: "--topic",
+    streamKey: "topic",
     kind: named("topic"),
     default: undefined,
     description: "topic to read; without it the streams of lab.yaml",
   }),
   table: setting<string | undefined>({
     flag: "--table",
+    streamKey: "table",
     kind: named("name|uri"),
     default: undefined,
     defaultText: "from the topic",
@@ -56,6 +58,7 @@ export const STREAM_SETTINGS = {
   ...FORMAT_SETTINGS,
   partitionBy: setting<string[] | undefined>({
     flag: "--partition-by",
+    streamKey: "partitionBy",
     kind: list(named("column")),
     default: undefined,
     description:
@@ -63,24 +66,28 @@ export const STREAM_SETTINGS = {
   }),
   transform: setting<string | undefined>({
     flag: "--transform",
+    streamKey: "transform",
     kind: named("sql"),
     default: undefined,
     description: "SQL over the batch, called messages; row by row",
   }),
   columns: setting<[string, string][]>({
     flag: "--column",
+    streamKey: "columns",
     kind: list(pair, null),
     default: [],
     description: "a column by an expression over the message, NAME=SQL; instead of a transform",
   }),
   route: setting<string | undefined>({
     flag: "--route",
+    streamKey: "route",
     kind: named("sql"),
     default: undefined,
     description: "an expression over the row: its value names the table TABLE__VALUE that the row goes to",
   }),
   maxTables: setting<number | undefined>({
     flag: "--max-tables",
+    streamKey: "maxTables",
     kind: integer(1),
     default: undefined,
     defaultText: "100",
@@ -95,6 +102,7 @@ export const STREAM_SETTINGS = {
   }),
   flushLatency: setting<number | undefined>({
     flag: "--flush-latency",
+    streamKey: "flush.latency",
     kind: duration,
     default: undefined,
     defaultText: "2s",
@@ -102,6 +110,7 @@ export const STREAM_SETTINGS = {
   }),
   flushRows: setting<number | undefined>({
     flag: "--flush-rows",
+    streamKey: "flush.rows",
     kind: integer(1),
     default: undefined,
     defaultText: "1000000",
@@ -109,6 +118,7 @@ export const STREAM_SETTINGS = {
   }),
   flushBytes: setting<number | undefined>({
     flag: "--flush-bytes",
+    streamKey: "flush.bytes",
     kind: bytes,
     default: undefined,
     defaultText: "256MiB",
@@ -122,6 +132,7 @@ export const STREAM_SETTINGS = {
   }),
   onBadRecord: setting<"deadletter" | "stop" | undefined>({
     flag: "--on-bad-record",
+    streamKey: "onBadRecord",
     kind: choice("deadletter", "stop"),
     default: undefined,
     defaultText: "deadletter",
@@ -129,6 +140,7 @@ export const STREAM_SETTINGS = {
   }),
   maxBad: setting<BadLimit | "off" | undefined>({
     flag: "--max-bad",
+    streamKey: "maxBad",
     kind: badLimit,
     default: undefined,
     defaultText: "off",
@@ -137,6 +149,7 @@ export const STREAM_SETTINGS = {
   }),
   onUnknownField: setting<"add" | "ignore" | "deadletter" | undefined>({
     flag: "--on-unknown-field",
+    streamKey: "onUnknownField",
     kind: choice("add", "ignore", "deadletter"),
     default: undefined,
     defaultText: "add",

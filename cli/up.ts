@@ -148,7 +148,10 @@ async function runLab(
     screen.note(isServicesOnly ? "Stopping" : "Stopping: flush, commit, exit (Ctrl+C again to quit now)");
     const lastIngester = plan.children.find(({ kind }) => kind === "ingest")?.name;
     await stopParts(supervisor, context, isServicesOnly ? null : { readVersions, lastIngester });
-    for (const { name, lastEnd } of failed) screen.note(`[x] ${name} had failed: ${lastEnd}`);
+    for (const { name, lastEnd, lastHint } of failed) {
+      screen.note(`[x] ${name} had failed: ${lastEnd}`);
+      if (lastHint) screen.note(`  fix: ${lastHint}`);
+    }
     return failed.length > 0 ? 1 : 0;
   } catch (error) {
     await supervisor.stop();

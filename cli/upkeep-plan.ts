@@ -36,6 +36,7 @@ export const upkeepKind: Kind<Intervals> = {
 export function upkeepSetting(defaultText: string) {
   return setting<Intervals | undefined>({
     flag: "--upkeep",
+    streamKey: "upkeep",
     kind: upkeepKind,
     default: undefined,
     defaultText,

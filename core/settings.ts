@@ -21,6 +21,8 @@ export type Setting<T = unknown> = {
   isSecret?: boolean;
   /** Where lab.yaml has it, as a path: `kafka.brokers`. */
   yaml?: string;
+  /** Where an entry of lab.yaml's `streams` has it: `flush.latency`. For the documentation: whoever makes streams of the entries reads it. */
+  streamKey?: string;
 };
 
 export type SettingTable = Readonly<Record<string, Setting>>;

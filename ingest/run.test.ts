@@ -53,6 +53,22 @@ test("a stream that cannot even begin is reported as failed, and the others run"
   await assert.rejects(worker.end(), (error) => isLabError(error, "TOPIC_MISSING"));
 });
 
+test("where several streams fail, the last words name each with its topic, reason and code", async (t) => {
+  const fixture = await streamFixture(t);
+  const missing = ["gone", "lost"].map((topic) => twoStreams(fixture, { topic })[1]!);
+  missing[1] = { ...missing[1]!, format: "text" };
+  const worker = fixture.start({}, { streams: missing });
+  await assert.rejects(worker.ended, (error) => {
+    assert.ok(isLabError(error, "TOPIC_MISSING"));
+    assert.match(
+      error.message,
+      /^2 streams ended: gone: topic gone .*; lost: topic lost .*\(TOPIC_MISSING\)$/,
+    );
+    assert.match(error.hint ?? "", /--topic gone --source FILE\.ndjson/);
+    return true;
+  });
+});
+
 test("several topics fill one table, each record once, over restarts", async (t) => {
   const fixture = await streamFixture(t);
   const shared = { tableUri: fixture.tableUri, group: groupOf("lab", fixture.tableUri) };

@@ -51,11 +51,34 @@ const STALL_MS = 120_000;
 export type Ingest = {
   /**
    * Ends when every stream has ended. A stream that cannot go on ends alone, is logged and reported as failed, and the others go on; a bug
-   * ends them all, each once it has settled what it holds. Rejects with a bug, else with the first failure.
+   * ends them all, each once it has settled what it holds. Rejects with a bug, else with the first failure, which names the others.
    */
   run(signal: AbortSignal): Promise<void>;
   reports(): StreamReport[];
 };
+
+/** What `lab produce` can send that is of the stream's format. */
+function sourceFor({ format }: StreamOptions): string {
+  if (format === "json" || format === "ndjson") return "FILE.ndjson, or --source orders for an example";
+  if (format === "text" || format === "bytes") return "dummy, which is text";
+  return `-, which sends each line that it reads; or write ${format} to it by a program of your own`;
+}
+
+type Failure = { stream: StreamOptions; error: LabError };
+
+/** An error of one stream among several says of which, and what ended the others. */
+function withOthers(first: Failure, all: readonly Failure[]): LabError {
+  const { code, message, hint, details, cause } = first.error;
+  const told = ({ stream, error }: Failure) => `${stream.topic}: ${error.message} (${error.code})`;
+  const others = all.filter((one) => one !== first).map(told);
+  if (others.length === 0) return first.error;
+  const text = `${all.length} streams ended: ${first.stream.topic}: ${message}; ${others.join("; ")}`;
+  return new LabError(code, text, {
+    ...(hint === undefined ? {} : { hint }),
+    details: { ...details },
+    cause,
+  });
+}
 
 type Entry = { stream: StreamOptions; report: Report };
 
@@ -70,7 +93,7 @@ export function createIngest(options: IngestOptions, deps: IngestDeps): Ingest {
   async function start({ stream, report }: Entry, admin: Admin, signal: AbortSignal): Promise<void> {
     if ((await admin.partitions(stream.topic)) === null) {
       throw new LabError("TOPIC_MISSING", `topic ${stream.topic} does not exist`, {
-        hint: `make it by producing: lab produce --topic ${stream.topic} --source orders`,
+        hint: `make it by producing: lab produce --topic ${stream.topic} --source ${sourceFor(stream)}`,
       });
     }
     const lettersUri = `${stream.tableUri}__dead_letters`;
@@ -123,22 +146,22 @@ export function createIngest(options: IngestOptions, deps: IngestDeps): Ingest {
       const failure = new AbortController();
       const either = AbortSignal.any([signal, failure.signal]);
       try {
-        const failures: LabError[] = [];
+        const failures: Failure[] = [];
         await Promise.all(
           entries.map((entry) =>
             start(entry, admin, either).catch((error: unknown) => {
               // Stopped before it had begun.
               if (either.aborted && error === either.reason) return;
               const failed = withRights(asLabError(error), entry.stream);
-              failures.push(failed);
+              failures.push({ stream: entry.stream, error: failed });
               entry.report.failed(failed);
               if (failed.code === "INTERNAL") failure.abort(failed);
               else tellOfFailure(entry.stream, failed);
             }),
           ),
         );
-        const [first] = failures;
-        if (first) throw failures.find((error) => isLabError(error, "INTERNAL")) ?? first;
+        const first = failures.find(({ error }) => isLabError(error, "INTERNAL")) ?? failures[0];
+        if (first !== undefined) throw withOthers(first, failures);
       } finally {
         await admin.close();
       }

@@ -58,7 +58,7 @@ function byProtocol(link: unknown, cause: unknown, attempt: Attempt): LabError |
   const named = attempt.topic ?? (field(link, "topic") || "?");
   if (type === "UNKNOWN_TOPIC_OR_PARTITION")
     return new LabError("TOPIC_MISSING", `topic ${named} not found on ${at}`, {
-      hint: `make it with: lab produce --topic ${named} --source orders`,
+      hint: `make it with: lab produce --topic ${named} --source FILE.ndjson`,
       details: { topic: named },
       cause,
     });

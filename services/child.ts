@@ -60,13 +60,20 @@ export function childPart(options: ChildOptions): Part {
           await child.stop();
           await removeRunFile(runFile);
         };
-        return { pid: child.pid, address, exited: child.exited, stop };
+        return { pid: child.pid, address, exited: withProblem(child, runFile), stop };
       } catch (error) {
         await child.stop();
         throw error;
       }
     },
   };
+}
+
+/** How it ended, with the error that it left in its run file. */
+async function withProblem(child: Guarded, runFile: string): Running["exited"] {
+  const ending = await child.exited;
+  const file = await readRunFile(runFile);
+  return { ...ending, problem: file?.pid === child.pid ? file.error : undefined };
 }
 
 async function whenReady(

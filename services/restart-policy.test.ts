@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import type { ErrorCode } from "../core/errors.ts";
 import { afterEnding, describeEnding } from "./restart-policy.ts";
 
 const killed = { code: null, signal: "SIGKILL", ranMs: 5_000 };
@@ -52,7 +53,29 @@ test("a part that never comes up is given up after a bounded number of tries", (
   );
 });
 
+test("what only a person can put right is tried three times, what a restart may mend as often as ever", () => {
+  const ended = (code: ErrorCode) => ({
+    code: 1,
+    signal: null,
+    ranMs: 900,
+    problem: { code, message: "no" },
+  });
+  assert.equal(afterEnding(ended("TOPIC_RESET"), 0, false).kind, "restart");
+  assert.equal(afterEnding(ended("TOPIC_RESET"), 1, false).kind, "restart");
+  assert.deepEqual(afterEnding(ended("TOPIC_RESET"), 2, false), {
+    kind: "give-up",
+    why: "it ended so 3 times in a row",
+  });
+  for (const code of ["BROKER_UNREACHABLE", "INTERNAL", "NO_PROGRESS", "SERVICE_FAILED"] as const)
+    assert.equal(afterEnding(ended(code), 9, false).kind, "restart", code);
+});
+
 test("an ending is told in words", () => {
+  const problem = { code: "TOPIC_RESET", message: "the topic was made anew" } as const;
+  assert.equal(
+    describeEnding({ code: 1, signal: null, problem }),
+    "exit 1, TOPIC_RESET: the topic was made anew",
+  );
   assert.equal(describeEnding({ code: 1, signal: null }), "exit 1");
   assert.equal(describeEnding({ code: null, signal: "SIGKILL" }), "killed by SIGKILL");
 });

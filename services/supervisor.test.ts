@@ -25,6 +25,10 @@ const PART = `
     writeFileSync(LAB_RUN_FILE, JSON.stringify({ ...file, error: { code: "TOPIC_MISSING", message: "no topic x", hint: "make it" } }));
     process.exit(2);
   }
+  if (BEHAVIOUR === "gives in") setTimeout(() => {
+    writeFileSync(LAB_RUN_FILE, JSON.stringify({ ...file, error: { code: "TOPIC_RESET", message: "made anew", hint: "skip it" } }));
+    process.exit(1);
+  }, 300);
   if (BEHAVIOUR === "crashes") { console.error("what a mess"); process.exit(1); }
   if (BEHAVIOUR === "finishes") setTimeout(() => process.exit(0), 300);
   const server = createServer((_, reply) => reply.writeHead(BEHAVIOUR === "never ready" ? 503 : 200).end());
@@ -137,6 +141,16 @@ test("a finite part that ends with status 0 is done and stays away", async (t) =
   await until("it is done", () => supervisor.parts()[0]?.state === "done");
   await delay(500);
   assert.deepEqual(supervisor.parts()[0]?.restarts, 0);
+});
+
+test("a child that says why it ended, and that no restart mends, is soon given up with its reason and its hint", async (t) => {
+  const { supervisor, part } = await lab(t);
+  await supervisor.start(part("ingest", "gives in"));
+  const status = () => supervisor.parts()[0] as PartStatus;
+  await until("it is given up", () => status().state === "failed");
+  assert.equal(status().restarts, 2);
+  assert.match(status().lastEnd ?? "", /TOPIC_RESET: .*made anew; it ended so 3 times in a row$/);
+  assert.equal(status().lastHint, "skip it");
 });
 
 test("the error of a child that cannot start is passed on with code and hint", async (t) => {

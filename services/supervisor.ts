@@ -3,7 +3,7 @@
 import { asLabError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { sleep } from "../core/retry.ts";
-import { afterEnding, describeEnding, type Ending } from "./restart-policy.ts";
+import { afterEnding, describeEnding, type Ending, type Problem } from "./restart-policy.ts";
 
 /** Something that is started as often as needed. */
 export type Part = {
@@ -25,7 +25,7 @@ export type Running = {
   /** Where users reach it; null if that means nothing to them. */
   address: string | null;
   /** Resolves when it has ended, by itself or by `stop`. */
-  exited: Promise<{ code: number | null; signal: string | null }>;
+  exited: Promise<{ code: number | null; signal: string | null; problem?: Problem | undefined }>;
   /** Resolves when it has ended. */
   stop(): Promise<void>;
 };
@@ -39,6 +39,8 @@ export type PartStatus = {
   restarts: number;
   /** How it last ended, in words. */
   lastEnd: string | null;
+  /** The way out that it gave when it last ended. */
+  lastHint?: string | null;
 };
 
 export type Supervisor = {
@@ -97,12 +99,13 @@ export function createSupervisor(options: {
       const decision = afterEnding(ending, failures, one.part.finite);
       const lastEnd = describeEnding(ending);
       log.warn({ name: one.part.name, ...ending, decision: decision.kind }, "a part ended");
-      if (decision.kind === "done") return set(one, { state: "done", pid: null, lastEnd });
+      const lastHint = ending.problem?.hint ?? null;
+      if (decision.kind === "done") return set(one, { state: "done", pid: null, lastEnd, lastHint });
       if (decision.kind === "give-up") {
-        return set(one, { state: "failed", pid: null, lastEnd: `${lastEnd}; ${decision.why}` });
+        return set(one, { state: "failed", pid: null, lastEnd: `${lastEnd}; ${decision.why}`, lastHint });
       }
       failures = decision.failures;
-      set(one, { state: "restarting", pid: null, restarts: one.status.restarts + 1, lastEnd });
+      set(one, { state: "restarting", pid: null, restarts: one.status.restarts + 1, lastEnd, lastHint });
       await sleep(decision.afterMs, stopping.signal);
       ending = await again(one);
     }
@@ -114,9 +117,10 @@ export function createSupervisor(options: {
       took(one, await startOne(one.part));
     } catch (error) {
       stopping.signal.throwIfAborted();
-      const { exit, message, code } = asLabError(error);
+      const { exit, message, code, hint } = asLabError(error);
       log.error({ name: one.part.name, code }, message);
-      return { code: exit, signal: null, ranMs: now() - startedAt };
+      const problem = { code, message, ...(hint === undefined ? {} : { hint }) };
+      return { code: exit, signal: null, ranMs: now() - startedAt, problem };
     }
     return endOf(one, startedAt);
   }
@@ -151,7 +155,8 @@ export function createSupervisor(options: {
         });
         return running;
       } catch (error) {
-        set(one, { state: "failed", lastEnd: asLabError(error).message });
+        const { message, hint = null } = asLabError(error);
+        set(one, { state: "failed", lastEnd: message, lastHint: hint });
         throw error;
       }
     },
