@@ -28,6 +28,8 @@ export type Context = {
   common: Values<typeof COMMON>;
   /** The lab.yaml of the working directory, if there is one. */
   lab: LabYaml | null;
+  /** Every command there is, loaded. */
+  commands(): Promise<readonly Command[]>;
   /** For the children a command starts and for tests; settings come from `values`. */
   env: NodeJS.ProcessEnv;
   stdin: NodeJS.ReadableStream;

@@ -28,6 +28,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   batch: async () => (await import("./batch.ts")).batch,
   bench: async () => (await import("./bench.ts")).bench,
   dashboard: async () => (await import("./dashboard.ts")).dashboard,
+  completion: async () => (await import("./completion.ts")).completion,
 };
 
 /** All commands, loaded. */

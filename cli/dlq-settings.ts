@@ -24,6 +24,7 @@ export const offsetSpan: Kind<OffsetSpan> = {
 /** A code of docs/formats.md, in capitals or not. */
 const letterCode: Kind<string> = {
   placeholder: "code",
+  words: LETTER_CODES,
   show: (code) => code,
   parse(text) {
     const code = text.trim().toUpperCase();

@@ -22,7 +22,7 @@ export const FORMAT_SETTINGS = {
   schema: setting<string | undefined>({
     flag: "--schema",
     streamKey: "schema",
-    kind: named("infer|registry|file"),
+    kind: named("infer|registry|file", ["infer", "registry"]),
     default: undefined,
     defaultText: "infer",
     description:

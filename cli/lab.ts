@@ -83,7 +83,7 @@ async function runCommand(
   const lifecycle = command.stops === "at once" ? null : watchLifecycle();
   const signal = lifecycle?.signal ?? new AbortController().signal;
   try {
-    const context: Context = { signal, screen, openLog, common, lab, env, stdin };
+    const context: Context = { signal, screen, openLog, common, lab, commands: loadAll, env, stdin };
     return (await command.run(context, values, parsed.args)) ?? 0;
   } catch (error) {
     if (!(error instanceof StopRequested) || command.stops !== "tidily") throw error;

@@ -30,7 +30,7 @@ export const produce = defineCommand({
     }),
     source: setting<string>({
       flag: "--source",
-      kind: named("dummy|orders|FILE|-"),
+      kind: named("dummy|orders|FILE|-", ["dummy", "orders"]),
       default: "dummy",
       description: "the tutorial's four messages, orders, FILE.ndjson, FILE.csv, or - for standard input",
     }),

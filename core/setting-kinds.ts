@@ -7,6 +7,8 @@ export type Kind<T> = {
   parse(text: string): T;
   /** The value as a user writes it, for help and tables. */
   show(value: T): string;
+  /** What may stand there word for word, for completion; other texts may be allowed, too. */
+  words?: readonly string[];
   /** True where the flag may be repeated; each text gives an array, and the arrays are joined. */
   isList?: boolean;
 };
@@ -29,15 +31,16 @@ export const port: Kind<number> = { ...integer(0, 65_535), placeholder: "port" }
 
 export const text: Kind<string> = { placeholder: "text", parse: (value) => value, show: (value) => value };
 
-/** Text under another name in help, such as `topic`. */
-export function named(placeholder: string): Kind<string> {
-  return { ...text, placeholder };
+/** Text under another name in help, such as `topic`; `words` are those that mean something of their own. */
+export function named(placeholder: string, words: readonly string[] = []): Kind<string> {
+  return { ...text, placeholder, words };
 }
 
 /** One of a few words. */
 export function choice<const T extends string>(...words: readonly T[]): Kind<T> {
   return {
     placeholder: words.join("|"),
+    words,
     show: (value) => value,
     parse(value) {
       const word = words.find((one) => one === value);
@@ -61,6 +64,7 @@ export const toggle: Kind<boolean> = {
 /** `on` or `off`, for what is on unless it is switched off. */
 export const onOff: Kind<boolean> = {
   placeholder: "on|off",
+  words: ["on", "off"],
   show: (value) => (value ? "on" : "off"),
   parse(value) {
     if (value !== "on" && value !== "off") throw new Error("is neither on nor off");
@@ -72,6 +76,7 @@ export const onOff: Kind<boolean> = {
 export function list<T>(kind: Kind<T>, separator: "," | null = ","): Kind<T[]> {
   return {
     placeholder: kind.placeholder,
+    ...(kind.words === undefined ? {} : { words: kind.words }),
     isList: true,
     show: (values) => values.map((value) => kind.show(value)).join(","),
     parse(value) {

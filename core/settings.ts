@@ -115,7 +115,7 @@ export const SETTINGS = {
   kafka: setting<string>({
     flag: "--kafka",
     env: "KAFKA_BROKERS",
-    kind: named("auto|docker|jvm|HOST:PORT"),
+    kind: named("auto|docker|jvm|HOST:PORT", ["auto", "docker", "jvm"]),
     default: "auto",
     yaml: "kafka.brokers",
     description: "the broker: an address, or how to start one; auto takes what is there",
