@@ -4,6 +4,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { destination } from "pino";
 import { createLog, type Log } from "../core/log.ts";
+import { programPath } from "../core/program.ts";
 import { choice, duration, list, named, port } from "../core/setting-kinds.ts";
 import { SETTINGS, setting, type Values } from "../core/settings.ts";
 import type { S3Settings } from "../delta/store/s3-settings.ts";
@@ -16,7 +17,6 @@ import { type Context, defineCommand } from "./command.ts";
 import { CONNECT_TIMEOUT } from "./connect-timeout.ts";
 import { DEMO_YAML, demoYaml } from "./demo.ts";
 import { KAFKA, kafkaEnv, kafkaSecurity } from "./kafka-settings.ts";
-import { labProgram } from "./lab-program.ts";
 import { kafkaPart, s3Part } from "./lab-services.ts";
 import type { LabYaml } from "./lab-yaml.ts";
 import { showStatus } from "./live-status.ts";
@@ -213,7 +213,7 @@ async function startParts(
         ...{ name, kind, dataDir: values.data, env: { ...env, ...kafkaEnv(values) }, finite: isProducer },
         ...(isOneOfMany ? { together: kind } : {}),
         command: process.execPath,
-        args: [labProgram(), kind, ...args, "--kafka", brokers.join(",")],
+        args: [programPath("lab"), kind, ...args, "--kafka", brokers.join(",")],
       }),
     );
     if (kind === "dashboard") address = running.address;

@@ -3,12 +3,12 @@
 import { join } from "node:path";
 import { asLabError, isLabError, LabError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
+import { programPath } from "../core/program.ts";
 import { openTable } from "../delta/open.ts";
 import { openStore } from "../delta/store/open.ts";
 import type { Store } from "../delta/store/store.ts";
 import { spawnGuarded } from "../services/guard.ts";
 import { type Chore, type Intervals, runSchedule } from "../upkeep/schedule.ts";
-import { labProgram } from "./lab-program.ts";
 
 /**
  * Joining everything in each turn would write a large file again for every few small ones; and nobody is there to be told which
@@ -113,7 +113,7 @@ async function runCommand(
   const logFile = join(options.data, "logs", "upkeep.log");
   const child = spawnGuarded({
     command: process.execPath,
-    args: [labProgram(), ...args],
+    args: [programPath("lab"), ...args],
     // It is no part of the lab: nobody asks for its state.
     env: { ...options.env, LAB_RUN_FILE: undefined, LAB_PARENT: undefined, LAB_OPS_PORT: undefined },
     logFile,

@@ -1,8 +1,8 @@
 /** Queries that come from the network: each in a child process that can read the store's tables and nothing else, and is killed in time. */
 
 import { type ChildProcess, fork } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { type ErrorCode, LabError } from "../core/errors.ts";
+import { programPath } from "../core/program.ts";
 import type { QueryLimits } from "./engines.ts";
 import type { QueryAnswer } from "./run.ts";
 import type { Point } from "./statement.ts";
@@ -140,12 +140,9 @@ export function openSandbox(options: SandboxOptions): Sandbox {
   };
 }
 
-/** As `bin/lab.js` does it: the sources in a clone, compiled code in an image. */
 function startChild(): ChildProcess {
-  const isSource = import.meta.url.endsWith(".ts");
-  const file = new URL(isSource ? "./sandbox-child.ts" : "./sandbox-child.js", import.meta.url);
-  return fork(fileURLToPath(file), [], {
-    execArgv: ["--max-old-space-size=512", ...(isSource ? ["--import", import.meta.resolve("tsx")] : [])],
+  return fork(programPath("query-child"), [], {
+    execArgv: ["--max-old-space-size=512"],
     stdio: ["ignore", "ignore", "inherit", "ipc"],
     serialization: "json",
   });
