@@ -6,7 +6,6 @@ import { statsJson } from "../delta/stats.ts";
 import type { CommitResult, Snapshot } from "../delta/table.ts";
 import { heldBytes, type Letter } from "./chunk.ts";
 import type { Opened } from "./destination.ts";
-import { lettersFile } from "./letters-file.ts";
 import { outlast, type PublishInput, readTxns, txnsOf } from "./publish-input.ts";
 
 /** Raw bytes of the letters in one file, about. */
@@ -21,6 +20,8 @@ export async function commitLetters(
   const { table, snapshot } = letters;
   const adds: Add[] = [];
   for (const some of inFiles(bad)) {
+    // Loaded here because what writes them takes a while to load, and most runs see no letter.
+    const { lettersFile } = await import("./letters-file.ts");
     const bytes = lettersFile(some, input.now());
     const path = dataFilePath([], {});
     await outlast(input, () => table.store.put(path, bytes, input.signal));
