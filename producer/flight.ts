@@ -1,8 +1,9 @@
 /** Batches on their way to the broker: a bounded number at a time, counted when they are acknowledged. */
 
-import { encodeSequence, SEQUENCE_HEADER } from "../audit/header.ts";
+import { AUDIT_HEADER, encodeSequence, encodeStamp, SEQUENCE_HEADER, type Stamp } from "../audit/header.ts";
 import { isLabError, LabError } from "../core/errors.ts";
 import type { Acked, OutgoingRecord, Sink } from "../kafka/ports.ts";
+import type { Audited } from "./audited.ts";
 import { keyFrom } from "./key.ts";
 import type { Message } from "./source.ts";
 
@@ -39,12 +40,14 @@ export function createFlight(options: {
   from: number;
   /** Field of the JSON value that becomes the key. */
   key: string | undefined;
+  /** Absent: messages are neither stamped nor counted. */
+  audited: Audited | undefined;
   totals: ProduceTotals;
   /** The order to stop. */
   signal: AbortSignal;
   onProgress(totals: ProduceTotals): void;
 }): Flight {
-  const { sink, topic, origin, from, key, totals } = options;
+  const { sink, topic, origin, from, key, audited, totals } = options;
   const flying = new Set<Promise<void>>();
   const failed = new AbortController();
   const stop = AbortSignal.any([options.signal, failed.signal]);
@@ -54,13 +57,18 @@ export function createFlight(options: {
   let bytesInFlight = 0;
   let count = 0;
 
-  function record(message: Message, at: number): OutgoingRecord {
+  function record(message: Message, at: number, stamp: Stamp | null): OutgoingRecord {
     const sequence = encodeSequence({ origin, n: from + at });
     return {
       key: key === undefined ? message.key : keyFrom(key, message),
       value: message.value,
-      headers: { [SEQUENCE_HEADER]: sequence },
+      headers: { [SEQUENCE_HEADER]: sequence, ...(stamp ? { [AUDIT_HEADER]: encodeStamp(stamp) } : {}) },
     };
+  }
+
+  function stampOf(message: Message): Stamp | null {
+    const eventTimeMs = audited?.eventTime(message) ?? null;
+    return audited && eventTimeMs !== null ? audited.tally.stamp(eventTimeMs) : null;
   }
 
   function addAcked(acked: readonly Acked[]): void {
@@ -72,15 +80,23 @@ export function createFlight(options: {
   }
 
   async function fly(batch: readonly Message[], bytes: number, first: number): Promise<void> {
+    const stamps = batch.map(stampOf);
+    const landed = (isLanded: (at: number) => boolean) =>
+      stamps.forEach((stamp, at) => {
+        if (stamp && isLanded(at)) audited?.tally.landed(stamp, batch[at]!.value);
+      });
     try {
       const acked = await sink.send(
         topic,
-        batch.map((message, at) => record(message, first + at)),
+        batch.map((message, at) => record(message, first + at, stamps[at] ?? null)),
       );
       totals.bytes += bytes;
       addAcked(acked);
+      landed(() => true);
     } catch (error) {
       if (isLabError(error)) addAcked((error.details.acked as Acked[] | undefined) ?? []);
+      // All others of its batch are sent.
+      if (isLabError(error, "MESSAGE_TOO_LARGE")) landed((at) => at !== error.details.index);
       failed.abort(named(error, batch, first));
     } finally {
       bytesInFlight -= bytes;

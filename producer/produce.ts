@@ -1,7 +1,8 @@
 /** Sends a source's messages to a topic: paced, in bounded flight, counted by what the broker acknowledged. */
 
 import { sleep } from "../core/retry.ts";
-import type { Kafka, SinkOptions } from "../kafka/ports.ts";
+import type { Kafka, Sink, SinkOptions } from "../kafka/ports.ts";
+import { type Audited, type AuditOptions, audited } from "./audited.ts";
 import { createFlight, type Flight, type ProduceTotals } from "./flight.ts";
 import { nextIndex } from "./resume.ts";
 import type { Message, MessageSource } from "./source.ts";
@@ -22,6 +23,8 @@ export type ProduceOptions = {
   acks: SinkOptions["acks"];
   /** Names this run in the `lab-seq` header of each message. */
   origin: string;
+  /** Messages are stamped, and what was sent of which window is told to another topic. */
+  audit?: AuditOptions;
   now: () => number;
   /** Ends the run in order: what was sent is waited for. */
   signal: AbortSignal;
@@ -46,39 +49,47 @@ const LINGER_MS = 50;
 export async function produce(options: ProduceOptions): Promise<ProduceTotals> {
   const totals: ProduceTotals = { sent: 0, acked: 0, bytes: 0, partitions: new Map() };
   await options.source.check?.();
-  const from = await prepareTopic(options);
+  const from = await prepareTopics(options);
   const sink = await options.kafka.sink({
     acks: options.acks,
     idempotent: options.acks === "all",
     ...(options.onOutage ? { onOutage: options.onOutage } : {}),
   });
   try {
-    const { topic, origin, key } = options;
-    const onProgress = (now: ProduceTotals) => options.onProgress?.(now);
-    const flight = createFlight({
-      sink,
-      topic,
-      origin,
-      from,
-      key,
-      totals,
-      signal: options.signal,
-      onProgress,
-    });
-    await sendAll(options, flight, from, totals);
-    // Waits a while for what is on its way, then gives it up: a stop must end, outage or not.
-    if (options.signal.aborted) await sink.close();
-    await flight.landed();
+    const { kafka, topic, now, signal, audit } = options;
+    const work = (how?: Audited) => run(options, sink, from, totals, how);
+    await (audit ? audited(audit, { kafka, about: topic, now, signal }, work) : work());
   } finally {
     await sink.close();
   }
   return totals;
 }
 
-async function prepareTopic({ kafka, topic, source, partitions, signal }: ProduceOptions): Promise<number> {
-  const admin = await kafka.admin();
+async function run(
+  options: ProduceOptions,
+  sink: Sink,
+  from: number,
+  totals: ProduceTotals,
+  how?: Audited,
+): Promise<void> {
+  const flight = createFlight({
+    ...{ sink, topic: options.topic, origin: options.origin, from, key: options.key, totals },
+    audited: how,
+    signal: options.signal,
+    onProgress: (now) => options.onProgress?.(now),
+  });
+  await sendAll(options, flight, from, totals);
+  // Waits a while for what is on its way, then gives it up: a stop must end, outage or not.
+  if (options.signal.aborted) await sink.close();
+  await flight.landed();
+}
+
+async function prepareTopics(options: ProduceOptions): Promise<number> {
+  const { topic, source, partitions, audit, signal } = options;
+  const admin = await options.kafka.admin();
   try {
-    if ((await admin.partitions(topic)) === null) await admin.createTopic(topic, { partitions });
+    for (const needed of [topic, ...(audit ? [audit.topic] : [])])
+      if ((await admin.partitions(needed)) === null) await admin.createTopic(needed, { partitions });
     return source.isEndless ? await nextIndex(admin, topic, signal) : 0;
   } finally {
     await admin.close();
