@@ -22,8 +22,8 @@ export type Context = {
    */
   signal: AbortSignal;
   screen: Screen;
-  /** Opens the log of the process, on stderr. */
-  openLog(): Promise<Log>;
+  /** Opens the log of the process, on stderr; `quiet` leaves out what is no warning, unless --verbose asks for all. */
+  openLog(options?: { quiet: boolean }): Promise<Log>;
   /** What every command takes. */
   common: Values<typeof COMMON>;
   /** The lab.yaml of the working directory, if there is one. */

@@ -13,7 +13,7 @@ export const completion = defineCommand({
   examples: [
     "source <(lab completion bash)              in ~/.bashrc; zsh the same in ~/.zshrc, after compinit",
     "lab completion fish > ~/.config/fish/completions/lab.fish",
-    'alias lab="node $PWD/bin/lab.js"           first, in a clone: completion is of the name lab',
+    'alias lab="node $PWD/bin/lab.js"; source <(lab completion bash)    in a clone',
   ],
   settings: {},
   seeAlso: ["doctor"],

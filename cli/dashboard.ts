@@ -5,8 +5,10 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Registry } from "prom-client";
+import { toJson } from "../core/ops.ts";
 import { bytes, integer, list, named, port } from "../core/setting-kinds.ts";
 import { SETTINGS, setting } from "../core/settings.ts";
+import { tableNameOf } from "../ingest/identity.ts";
 import { portTaken } from "../services/ports.ts";
 import { defineCommand } from "./command.ts";
 import { CONNECT_TIMEOUT } from "./connect-timeout.ts";
@@ -65,10 +67,11 @@ export const dashboard = defineCommand({
   },
   stops: "gracefully",
   seeAlso: ["up", "status"],
-  async run({ signal, openLog, lab, env, screen }, values) {
+  async run({ signal, openLog, lab, env, screen, common }, values) {
     const log = await openLog();
     const access = await kafkaAccess(values, { env, lab });
     const { watchAlerts } = await import("../dashboard/alerts-watch.ts");
+    const { watchLedger } = await import("../dashboard/ledger-watch.ts");
     const { createDashboard } = await import("../dashboard/server.ts");
     const { openTableReader } = await import("../query/reader.ts");
     const { connectKafka } = await import("../kafka/client.ts");
@@ -77,8 +80,12 @@ export const dashboard = defineCommand({
       clientId: `lab-dashboard-${process.pid}`,
       connectTimeoutMs: values.connectTimeout,
     });
-    const topics = (lab ?? demoYaml("the demo")).streams.map(({ topic }) => topic);
-    const control = createLabControl({ data: values.data, kafka, topics });
+    const streams = (lab ?? demoYaml("the demo")).streams.map(({ topic, table, route }) => ({
+      topic,
+      table: table ?? tableNameOf(topic),
+      isRouted: route !== undefined,
+    }));
+    const control = createLabControl({ data: values.data, kafka, streams });
     const tables = openTableReader({
       store: values.store,
       limits: { memoryLimitBytes: values.memory, threads: values.threads },
@@ -86,10 +93,12 @@ export const dashboard = defineCommand({
     const token = randomBytes(16).toString("hex");
     const ownHost = WILDCARDS.includes(values.host) ? [] : [values.host];
     const watching = new AbortController();
-    const { alerts, ended } = watchAlerts({ control, log, now: Date.now, signal: watching.signal });
+    const watch = { control, log, now: Date.now, signal: watching.signal };
+    const { alerts, ended } = watchAlerts(watch);
+    const ledger = watchLedger({ ...watch, positions: tables.positions });
     const registry = new Registry();
     const app = createDashboard({
-      ...{ tables, control, token, alerts, registry, log },
+      ...{ tables, control, token, alerts, ledger, registry, log },
       allowedHosts: [...LOOPBACK, ...ownHost, ...values.allowedHosts],
     });
     const server = createServer(app);
@@ -102,7 +111,8 @@ export const dashboard = defineCommand({
       const state = () => ({ part: "dashboard", pid: process.pid, address, alerts: alerts() });
       const source = { isHealthy: () => true, isReady: () => true, state, registry };
       const part = await servePart("dashboard", source, { ...values, address }, env);
-      if (screen.isOutLive) screen.out(`${address}\n`);
+      if (common.json) screen.out(`${toJson({ address, pid: process.pid }, 2)}\n`);
+      else if (screen.isOutLive) screen.out(`${address}\n`);
       log.info({ port: taken }, "serving");
       try {
         if (!signal.aborted) await once(signal, "abort");
@@ -114,7 +124,7 @@ export const dashboard = defineCommand({
       server.close();
       server.closeAllConnections();
       watching.abort();
-      await ended;
+      await Promise.all([ended, ledger.ended]);
       await tables.close();
       await control.close();
     }

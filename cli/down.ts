@@ -1,6 +1,7 @@
 /** `lab down`: ends a lab that runs in another terminal. */
 
 import { LabError } from "../core/errors.ts";
+import { toJson } from "../core/ops.ts";
 import { sleep } from "../core/retry.ts";
 import { duration } from "../core/setting-kinds.ts";
 import { SETTINGS, setting } from "../core/settings.ts";
@@ -22,10 +23,11 @@ export const down = defineCommand({
     }),
   },
   seeAlso: ["up", "status", "reset"],
-  async run({ screen, signal }, { data, wait }) {
+  async run({ screen, common, signal }, { data, wait }) {
     const owner = await lockOwner(data);
     if (owner === null) {
       screen.note(`no lab runs on ${data}`);
+      if (common.json) screen.out(`${toJson({ stopped: null }, 2)}\n`);
       return 0;
     }
     sendSignal(owner.pid, "SIGTERM");
@@ -43,6 +45,7 @@ export const down = defineCommand({
       await sleep(100, signal);
     }
     screen.note(`stopped the lab (pid ${owner.pid})`);
+    if (common.json) screen.out(`${toJson({ stopped: { pid: owner.pid } }, 2)}\n`);
     return 0;
   },
 });

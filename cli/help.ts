@@ -56,6 +56,26 @@ export function overview(commands: readonly Command[], screen: Screen): string {
   return `${lines.join("\n")}\n`;
 }
 
+/** What `lab help --json` prints. */
+export function overviewDocument(commands: readonly Command[]): object {
+  const shown = commands.filter(({ isInternal }) => !isInternal);
+  return { commands: shown.map(({ name, summary }) => ({ name, summary })) };
+}
+
+/** What `lab help COMMAND --json` prints: every option with its variable, its place in lab.yaml and its default. */
+export function helpDocument(command: Command): object {
+  const { name, summary, args, examples, settings, seeAlso } = command;
+  const options = [...Object.values(settings), ...Object.values(COMMON)].map((one) => ({
+    flag: one.flag,
+    value: one.kind.placeholder,
+    env: one.env,
+    yaml: one.yaml ?? (one.streamKey === undefined ? null : `streams[].${one.streamKey}`),
+    default: defaultOf(one),
+    description: one.description,
+  }));
+  return { name, summary, usage: usageLine(command), args, examples, options, seeAlso };
+}
+
 function option(one: Setting, width: number): string {
   const flags = `  ${one.short ? `${one.short}, ` : ""}${usageOf(one)}`;
   const fallback = defaultOf(one);

@@ -3,8 +3,10 @@
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Registry } from "prom-client";
+import { toJson } from "../core/ops.ts";
 import { bytes, integer } from "../core/setting-kinds.ts";
 import { SETTINGS, setting } from "../core/settings.ts";
+import { followCatchUp } from "./catch-up.ts";
 import { defineCommand } from "./command.ts";
 import { CONNECT_TIMEOUT } from "./connect-timeout.ts";
 import { KAFKA, kafkaAccess } from "./kafka-settings.ts";
@@ -69,7 +71,8 @@ export const ingest = defineCommand({
   seeAlso: ["produce", "history", "up"],
   async run(context, values) {
     const { signal, env, screen } = context;
-    const log = await context.openLog();
+    // Where someone looks at the bar, its lines are not torn apart by what goes well.
+    const log = await context.openLog({ quiet: values.once && screen.isNoteLive });
     const streams = streamOptions(values, context.lab);
     const access = await kafkaAccess(values, context);
     const asked = registryAccess(values, env);
@@ -151,7 +154,9 @@ export const ingest = defineCommand({
       );
       closing.push(() => part.close());
       log.info({ event: "ops", port: part.port }, "serving /healthz, /readyz, /state and /metrics");
-      await running.run(signal);
+      const bar = values.once ? followCatchUp(screen, running.reports) : null;
+      await running.run(signal).finally(() => bar?.end());
+      if (context.common.json) screen.out(`${toJson({ streams: running.reports() }, 2)}\n`);
       for (const { table, totals, version } of running.reports()) {
         const letters = totals.letters > 0 ? `, ${totals.letters.toLocaleString("en")} dead letters` : "";
         screen.note(

@@ -4,12 +4,13 @@ import { readFile } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import { asLabError, LabError } from "../core/errors.ts";
 import { StopRequested, watchLifecycle } from "../core/lifecycle.ts";
+import { toJson } from "../core/ops.ts";
 import { readSettings, SETTINGS } from "../core/settings.ts";
 import { writeRunFile } from "../services/run-file.ts";
 import { parseArguments, settingsOf, unknownCommand } from "./arguments.ts";
 import { COMMON, type Command, type Context } from "./command.ts";
 import { COMMANDS, loadAll } from "./commands.ts";
-import { commandHelp, overview } from "./help.ts";
+import { commandHelp, helpDocument, overview, overviewDocument } from "./help.ts";
 import { printError } from "./print-error.ts";
 import { asTyped } from "./program-name.ts";
 import { readLabYaml } from "./read-lab-yaml.ts";
@@ -39,11 +40,15 @@ export async function runLab(process: LabProcess): Promise<number> {
   try {
     const [first = "help", ...rest] = argv;
     if (first === "--version") {
-      screen.out(`${await version()}\n`);
+      const found = await version();
+      screen.out(json ? `${toJson({ version: found }, 2)}\n` : `${found}\n`);
       return 0;
     }
     if (["help", "-h", "--help"].includes(first) && (rest[0] === undefined || rest[0].startsWith("-"))) {
-      screen.out(screen.typed(overview(await loadAll(), screen)));
+      const commands = await loadAll();
+      screen.out(
+        json ? `${toJson(overviewDocument(commands), 2)}\n` : screen.typed(overview(commands, screen)),
+      );
       return 0;
     }
     const name = first === "help" ? (rest[0] as string) : first;
@@ -52,7 +57,7 @@ export async function runLab(process: LabProcess): Promise<number> {
     const command = await load();
     const parsed = parseArguments(command, first === "help" ? ["--help"] : rest);
     if (parsed.wantsHelp) {
-      screen.out(screen.typed(commandHelp(command, screen)));
+      screen.out(json ? `${toJson(helpDocument(command), 2)}\n` : screen.typed(commandHelp(command, screen)));
       return 0;
     }
     return await runCommand(command, parsed, { ...process, screen });
@@ -76,9 +81,9 @@ async function runCommand(
   const { data } = readSettings({ data: SETTINGS.data }, { flags: parsed.flags, env });
   await useRunningS3([values.store, values.table, values.tables, parsed.args], data, env);
   // Loaded there because most commands log nothing, and the logger takes a while to load.
-  const openLog = async () => {
+  const openLog: Context["openLog"] = async ({ quiet } = { quiet: false }) => {
     const { createLog } = await import("../core/log.ts");
-    return createLog(command.name, { level: common.verbose ? "debug" : "info" });
+    return createLog(command.name, { level: common.verbose ? "debug" : quiet ? "warn" : "info" });
   };
   const lifecycle = command.stops === "at once" ? null : watchLifecycle();
   const signal = lifecycle?.signal ?? new AbortController().signal;

@@ -4,6 +4,7 @@ import { readdir, rm, stat } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { LabError } from "../core/errors.ts";
+import { toJson } from "../core/ops.ts";
 import { bytes, toggle } from "../core/setting-kinds.ts";
 import { SETTINGS, setting } from "../core/settings.ts";
 import { containerName, removeVolume } from "../services/container.ts";
@@ -30,11 +31,12 @@ export const reset = defineCommand({
     }),
   },
   seeAlso: ["down", "up"],
-  async run({ screen, stdin, signal }, { data, yes }) {
+  async run({ screen, common, stdin, signal }, { data, yes }) {
     await requireNoLab(data);
     const found = await whatIsThere(data);
     if (found.length === 0) {
       screen.note(`nothing to delete: ${data} holds nothing of a lab`);
+      if (common.json) screen.out(`${toJson({ deleted: [] }, 2)}\n`);
       return 0;
     }
     screen.note("This deletes:");
@@ -44,6 +46,7 @@ export const reset = defineCommand({
     await removeDockerData(join(data, "kafka"), signal);
     await removeVolume(containerName("s3", join(data, S3_FOLDER)), signal);
     screen.note("Deleted. Start afresh with: lab up");
+    if (common.json) screen.out(`${toJson({ deleted: found.map(({ path }) => path) }, 2)}\n`);
     return 0;
   },
 });

@@ -4,6 +4,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { destination } from "pino";
 import { createLog, type Log } from "../core/log.ts";
+import { toJson } from "../core/ops.ts";
 import { programPath } from "../core/program.ts";
 import { choice, duration, list, named, port } from "../core/setting-kinds.ts";
 import { SETTINGS, setting, type Values } from "../core/settings.ts";
@@ -172,7 +173,9 @@ async function startParts(
   { supervisor, log }: { supervisor: Supervisor; log: Log },
 ): Promise<{ address: string | null; s3: S3Settings }> {
   const { screen, signal } = context;
+  const { json } = context.common;
   const say = (name: string, address: string, more = "") =>
+    json ||
     screen.out(
       `${name.padEnd(plan.children.length > 0 ? 18 : 0)}${plan.children.length > 0 ? "" : " "}${address}${more}\n`,
     );
@@ -182,6 +185,7 @@ async function startParts(
   let brokers: string[] = [];
   let env: Readonly<Record<string, string>> = {};
   let s3: S3Settings = {};
+  let keysFile: string | null = null;
   if (plan.kafka) {
     if (screen.isNoteLive) screen.note("starting Kafka ...");
     const kafka = kafkaPart({ ...shared, choice: values.kafka, port: values.kafkaPort ?? null });
@@ -200,7 +204,8 @@ async function startParts(
     s3 = { endpoint, region, ...(accessKeyId && secretAccessKey ? { accessKeyId, secretAccessKey } : {}) };
     if (service.keysFile !== null && plan.bucket !== null) await makeBucket(plan.bucket, s3, signal);
     say("s3", service.endpoint);
-    if (service.keysFile !== null) say("s3-keys", service.keysFile);
+    keysFile = service.keysFile;
+    if (keysFile !== null) say("s3-keys", keysFile);
   }
   if (plan.topics.length > 0)
     await createTopics({ brokers, ...security }, plan.topics, { timeoutMs: values.connectTimeout, signal });
@@ -223,6 +228,7 @@ async function startParts(
     signal,
     onFailure: (name, error) => say(name, `failed: ${error.message}`),
   });
+  if (json) screen.out(`${toJson({ address, parts: supervisor.parts(), s3KeysFile: keysFile }, 2)}\n`);
   return { address, s3 };
 }
 
