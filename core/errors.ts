@@ -31,6 +31,8 @@ export const ERRORS = {
   CODEC_UNSUPPORTED: failed("A batch is compressed in a way that cannot be read here."),
   KAFKA_PROTOCOL: failed("The broker answered something that does not fit the protocol."),
   MESSAGE_TOO_LARGE: failed("A message is larger than the broker accepts."),
+  PRODUCER_FENCED: failed("Another producer writes under the same transactional id since."),
+  TRANSACTION_LOST: outage("The broker no longer knows of the transaction under way."),
   // schema registry
   REGISTRY_UNREACHABLE: outage("The schema registry does not answer."),
   REGISTRY_DENIED: usage("The schema registry refuses the credentials or the rights."),
@@ -72,6 +74,12 @@ export const ERRORS = {
   ),
   NO_PROGRESS: failed("There is lag and no progress."),
   LETTER_NOT_FOUND: usage("There is no dead letter at that place."),
+  // replay
+  TARGET_UNFIT: usage("The topic would not keep what a replay sends to it, or holds records already."),
+  REPLAY_UNDERWAY: usage("Another replay of the table into this topic has begun and is not done."),
+  ORIGIN_MISSING: usage("The rows do not say where in Kafka they come from."),
+  TABLE_REWRITTEN: failed("A version took rows out or changed them, which a stream of rows cannot tell."),
+  VERSION_EXPIRED: failed("The log no longer holds a version that a reader has yet to read."),
   // query
   SQL_ERROR: failed("The SQL statement is wrong."),
   SQL_REFUSED: usage("The statement may not be run here."),

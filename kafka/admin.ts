@@ -1,6 +1,6 @@
 /** Topics, offsets and single records. */
 
-import type { Admin as Vendor } from "kafkajs";
+import kafkajs, { type Admin as Vendor } from "kafkajs";
 import { isLabError, LabError } from "../core/errors.ts";
 import { retry, sleep } from "../core/retry.ts";
 import { EARLIEST, LATEST, openBrokerAccess } from "./broker-access.ts";
@@ -78,6 +78,18 @@ export async function openAdmin(kafka: KafkaOptions): Promise<Admin> {
     async deleteTopic(topic) {
       await once({ topic, rights: { topic: "DELETE" } }, (admin) => admin.deleteTopics({ topics: [topic] }));
       await settled(topic, false);
+    },
+    async topicConfig(topic) {
+      if ((await partitions(topic)) === null)
+        throw new LabError("TOPIC_MISSING", `topic ${topic} not found on ${kafka.brokers.join(", ")}`, {
+          details: { topic },
+        });
+      const resource = { type: kafkajs.ConfigResourceTypes.TOPIC, name: topic };
+      const { resources } = await once({ topic, rights: { topic: "DESCRIBE_CONFIGS" } }, (admin) =>
+        admin.describeConfigs({ resources: [resource], includeSynonyms: false }),
+      );
+      const entries = resources[0]?.configEntries ?? [];
+      return new Map(entries.map(({ configName, configValue }) => [configName, configValue]));
     },
     async watermarks(topic) {
       const [low, high] = await patiently(() =>

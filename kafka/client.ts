@@ -5,6 +5,7 @@ import type { Kafka, KafkaOptions } from "./ports.ts";
 import { checkTls } from "./security.ts";
 import { openSink } from "./sink.ts";
 import { createSource } from "./source.ts";
+import { openTransactionalSink } from "./transactional-sink.ts";
 
 /** Connects nothing yet: each source, sink and admin makes its own contact and is closed by who opened it. CONFIG_INVALID. */
 export function connectKafka(options: KafkaOptions): Kafka {
@@ -12,6 +13,7 @@ export function connectKafka(options: KafkaOptions): Kafka {
   return {
     source: (source) => createSource(options, source),
     sink: (sink) => openSink(options, sink),
+    transactionalSink: (sink) => openTransactionalSink(options, sink),
     admin: () => openAdmin(options),
   };
 }

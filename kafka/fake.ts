@@ -5,6 +5,7 @@ import { RAISE_LIMIT } from "./failures.ts";
 import { createFakeCluster, type FakeTopic } from "./fake-cluster.ts";
 import type { NewRecord, Transaction } from "./fake-log.ts";
 import { createFakeSource, type FakeSource, type Silence } from "./fake-source.ts";
+import { createFakeTransactions } from "./fake-transactional-sink.ts";
 import { placeOf } from "./partitioner.ts";
 import type {
   Acked,
@@ -54,6 +55,12 @@ export type FakeKafka = Kafka & FakeControls;
 
 const DEFAULT_LIMIT = 1_048_588;
 const RECORD_OVERHEAD = 70;
+const DEFAULT_CONFIG = {
+  "cleanup.policy": "delete",
+  "max.message.bytes": String(DEFAULT_LIMIT),
+  "message.timestamp.type": "CreateTime",
+  "retention.ms": "604800000",
+};
 
 export function fakeKafka(options: { now?: () => number; mostRecordsPerBatch?: number } = {}): FakeKafka {
   const cluster = createFakeCluster(options.now ?? Date.now);
@@ -127,6 +134,7 @@ export function fakeKafka(options: { now?: () => number; mostRecordsPerBatch?: n
       cluster.requireUp();
       return fakeSink(sink);
     },
+    transactionalSink: createFakeTransactions(cluster, DEFAULT_LIMIT),
     async admin() {
       cluster.requireUp();
       return fakeAdmin();
@@ -198,6 +206,8 @@ export function fakeKafka(options: { now?: () => number; mostRecordsPerBatch?: n
       createTopic: (topic, { partitions, config = {} }) =>
         ask(() => cluster.create(topic, partitions, config)),
       deleteTopic: (topic) => ask(() => cluster.remove(topic)),
+      topicConfig: (topic) =>
+        ask(() => new Map(Object.entries({ ...DEFAULT_CONFIG, ...cluster.topic(topic).config }))),
       watermarks: (topic) => ask(() => each(topic, ({ low, stableEnd }) => ({ low, high: stableEnd }))),
       offsetsAt: (topic, timestampMs) =>
         ask(() =>

@@ -6,6 +6,7 @@ import type { Bench, Check } from "./bench.suite.ts";
 import { memberPromises } from "./members.suite.ts";
 import { positionPromises } from "./positions.suite.ts";
 import { recordPromises } from "./records.suite.ts";
+import { transactionalSinkPromises } from "./transactional.suite.ts";
 import { transactionPromises } from "./transactions.suite.ts";
 
 export function kafkaSuite(name: string, openBench: (t: TestContext) => Promise<Bench>): void {
@@ -19,6 +20,7 @@ export function kafkaSuite(name: string, openBench: (t: TestContext) => Promise<
   recordPromises(check);
   positionPromises(check);
   transactionPromises(check);
+  transactionalSinkPromises(check);
   memberPromises(check);
   adminPromises(check);
 }

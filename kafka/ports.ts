@@ -102,6 +102,32 @@ export type Sink = {
   close(): Promise<void>;
 };
 
+/** A record as it goes on the wire, with headers in their order, doubled names and null values among them. -1 is no time. */
+export type ExactRecord = Omit<RawRecord, "offset"> & { partition: number };
+
+export type TransactionOptions = {
+  /** Who writes. Opening ends what an earlier holder of the id left open, and takes the right to write from it. */
+  transactionalId: string;
+  /** How long a transaction may stand open before the broker gives it up, in ms. Default 60 s. */
+  timeoutMs?: number;
+  signal: AbortSignal;
+};
+
+/**
+ * Writes in transactions, one caller at a time: what is sent between two commits is seen by read-committed readers all at once or never.
+ *
+ * PRODUCER_FENCED where another opened the id since, or a transaction stood open too long. After a retryable rejection (an outage,
+ * TRANSACTION_LOST) the sink is of no use, and nobody knows whether the last commit took place: close it, open another, and look.
+ */
+export type TransactionalSink = {
+  /** In order within a partition. MESSAGE_TOO_LARGE, TOPIC_MISSING, KAFKA_DENIED. */
+  send(topic: string, records: readonly ExactRecord[]): Promise<void>;
+  /** Resolves when all that was sent is there to be read. */
+  commit(): Promise<void>;
+  /** What was not committed is never seen. */
+  close(): Promise<void>;
+};
+
 export type Admin = {
   topics(): Promise<string[]>;
   /** Partition ids, or null where the topic does not exist. */
@@ -112,6 +138,8 @@ export type Admin = {
     options: { partitions: number; config?: Record<string, string> },
   ): Promise<boolean>;
   deleteTopic(topic: string): Promise<void>;
+  /** Settings that hold for the topic, by Kafka's names, defaults included. TOPIC_MISSING. */
+  topicConfig(topic: string): Promise<ReadonlyMap<string, string>>;
   /** TOPIC_MISSING where it does not exist. */
   watermarks(topic: string): Promise<Map<number, Watermarks>>;
   /** The first offset whose record is not older than `timestampMs`, per partition; the high watermark where there is none. */
@@ -181,5 +209,7 @@ export type SinkOptions = {
 export type Kafka = {
   source(options: SourceOptions): Source;
   sink(options: SinkOptions): Promise<Sink>;
+  /** BROKER_UNREACHABLE, KAFKA_DENIED. Waits until an earlier holder's transaction is over. */
+  transactionalSink(options: TransactionOptions): Promise<TransactionalSink>;
   admin(): Promise<Admin>;
 };

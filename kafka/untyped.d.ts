@@ -21,3 +21,12 @@ declare module "kafkajs/src/consumer/consumerGroup.js" {
   const ConsumerGroup: { prototype: unknown };
   export default ConsumerGroup;
 }
+
+declare module "kafkajs/src/protocol/error.js" {
+  export function createErrorFromCode(code: number): Error;
+}
+
+declare module "kafkajs/src/protocol/requests/produce/v7/response.js" {
+  const response: { decode(bytes: Buffer): Promise<unknown> };
+  export default response;
+}
