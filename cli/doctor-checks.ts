@@ -1,9 +1,9 @@
 /** The checks of `lab doctor`: each looks at one thing, changes nothing that stays, and says the fix in words. */
 
 import { randomUUID } from "node:crypto";
-import { readFile, rm, stat } from "node:fs/promises";
+import { readFile, rm, stat, statfs } from "node:fs/promises";
 import { freemem } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { asLabError } from "../core/errors.ts";
 import { openStore } from "../delta/store/open.ts";
 import type { Store } from "../delta/store/store.ts";
@@ -16,6 +16,7 @@ import { isPortFree, portHolder } from "../services/ports.ts";
 import { commandLine } from "../services/process-identity.ts";
 import { readRunFiles } from "../services/run-file.ts";
 import type { KafkaAccess } from "./kafka-settings.ts";
+import { leftStaging } from "./staging.ts";
 
 export type Check = {
   name: string;
@@ -41,6 +42,9 @@ const failed = (name: string, detail: string, fix: string): Check => ({
 });
 
 const GIB = 1024 ** 3;
+/** Kafka keeps a gigabyte before it rolls its files; below the other one nothing can be written for long. */
+const ENOUGH_DISK = 2 * GIB;
+const LEAST_DISK = GIB / 4;
 const RACERS = 20;
 const CONTACT_MS = 3_000;
 const LEAST_NODE = [20, 19] as const;
@@ -118,8 +122,8 @@ async function speakTo(
   await admin.close();
 }
 
-export async function checkMemory(): Promise<Check> {
-  const available = (await availableMemory()) ?? freemem();
+export async function checkMemory(measure = availableMemory): Promise<Check> {
+  const available = (await measure()) ?? freemem();
   const text = `${(available / GIB).toFixed(1)}GiB available`;
   if (available >= 2 * GIB) return ok("memory", text);
   return warning("memory", text, "close something: the whole lab takes up to 2 GiB");
@@ -130,6 +134,58 @@ async function availableMemory(): Promise<number | null> {
   const text = await readFile("/proc/meminfo", "utf8").catch(() => "");
   const kilobytes = /^MemAvailable:\s+(\d+) kB/m.exec(text)?.[1];
   return kilobytes === undefined ? null : Number(kilobytes) * 1024;
+}
+
+/** Room for what the lab keeps; `path` need not exist yet. */
+export async function checkDisk(
+  path: string,
+  free: (path: string) => Promise<number> = freeBytes,
+): Promise<Check> {
+  const bytes = await free(await nearestFolder(resolve(path)));
+  const text = `${(bytes / GIB).toFixed(1)}GiB free for ${path}`;
+  const fix =
+    "free some space, or take another disk with --data and --store; lab vacuum and lab reset delete what is not needed";
+  if (bytes < LEAST_DISK) return failed("disk", text, fix);
+  return bytes < ENOUGH_DISK ? warning("disk", text, fix) : ok("disk", text);
+}
+
+async function freeBytes(path: string): Promise<number> {
+  const { bavail, bsize } = await statfs(path);
+  return bavail * bsize;
+}
+
+async function nearestFolder(path: string): Promise<string> {
+  const isThere = await stat(path).then(
+    () => true,
+    () => false,
+  );
+  return isThere || dirname(path) === path ? path : nearestFolder(dirname(path));
+}
+
+/** The engine is a binary of this system and processor, which npm leaves out where optional packages are. */
+export async function checkEngine(ask = engineVersion): Promise<Check> {
+  try {
+    return ok("engine", `DuckDB ${await ask()}`);
+  } catch (error) {
+    const why = asLabError(error).message.split("\n")[0];
+    return failed(
+      "engine",
+      `DuckDB does not run: ${why}`,
+      "npm ci --include=optional, on this machine itself",
+    );
+  }
+}
+
+async function engineVersion(): Promise<string> {
+  // Loaded here: what is missing then fails this check alone.
+  const { openEngine } = await import("../engine/instance.ts");
+  const engine = await openEngine({ memoryLimitBytes: 64 * 1024 ** 2, threads: 1, tempDir: null });
+  try {
+    const [row] = await engine.rows("SELECT version() AS version");
+    return String(row?.version);
+  } finally {
+    engine.close();
+  }
 }
 
 /** `needed`: the port has no substitute. A port that the running lab itself holds is as it should be. */
@@ -148,12 +204,17 @@ export async function checkPort(
 }
 
 /** The store answers, lets one of many win a name, and its clock agrees with ours. */
-export async function checkStore(uri: string, env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<Check[]> {
+export async function checkStore(
+  uri: string,
+  env: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+  open = openStore,
+): Promise<Check[]> {
   let store: Store | null = null;
   let missing: string | null = null;
   const folder = `_lab_probe_${randomUUID()}`;
   try {
-    store = await openStore(uri, { signal, env });
+    store = await open(uri, { signal, env });
     missing = await firstMissing(store.localPath?.(folder));
     const body = Buffer.from("lab doctor");
     const path = `${folder}/race`;
@@ -226,6 +287,12 @@ export async function checkLeftovers(dataDir: string): Promise<Check> {
       "they end by themselves within 30 s, or kill them",
     );
   }
+  const staging = await leftStaging(dataDir);
+  if (staging.length > 0)
+    return note(
+      "state",
+      `killed ingesters left ${staging.length} folders of unfinished files: the next \`lab ingest\` deletes them`,
+    );
   if (hasLock || files.length > 0) return note("state", "a lab was killed here: the next `lab up` heals it");
   return ok("state", "nothing left over");
 }

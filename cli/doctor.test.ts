@@ -6,10 +6,14 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { memoryStore } from "../delta/store/memory.ts";
+import type { Store } from "../delta/store/store.ts";
 import { writeRunFile } from "../services/run-file.ts";
 import { sqlTable } from "../test/support/sql-table.ts";
 import {
   checkBroker,
+  checkDisk,
+  checkEngine,
   checkLeftovers,
   checkMemory,
   checkNode,
@@ -122,4 +126,50 @@ test("Spark's commits on a table that is ingested are a warning; on other tables
   );
   assert.match(checks[0]!.detail, /^both is ingested, and Apache-Spark.* version 1/);
   assert.match(checks[0]!.fix ?? "", /docs\/others\.md/);
+});
+
+test("a disk that is nearly full is a warning, one that is full a failure, each with what can go", async (t) => {
+  const path = join(await folder(t), "not", "yet");
+  assert.match((await checkDisk(path)).detail, /^\d+\.\dGiB free for .*yet$/);
+  const free = (bytes: number) => checkDisk(path, async () => bytes);
+  assert.equal((await free(3 * 1024 ** 3)).verdict, "ok");
+  const low = await free(1024 ** 3);
+  assert.equal(low.verdict, "warning");
+  assert.match(low.fix ?? "", /lab vacuum/);
+  assert.equal((await free(1024 ** 2)).verdict, "failed");
+});
+
+test("an engine that npm left out is named with the command that brings it", async () => {
+  assert.match((await checkEngine()).detail, /^DuckDB v?\d/);
+  const missing = await checkEngine(() =>
+    Promise.reject(new Error("Cannot find module '@duckdb/x'\nRequire stack")),
+  );
+  assert.equal(missing.verdict, "failed");
+  assert.match(missing.detail, /Cannot find module '@duckdb\/x'$/);
+  assert.match(missing.fix ?? "", /npm ci/);
+});
+
+test("a memory that is short, a clock that is off and a store that is not atomic are each told with what to do", async () => {
+  assert.equal((await checkMemory(async () => 1024 ** 3)).verdict, "warning");
+  assert.equal((await checkMemory(async () => 3 * 1024 ** 3)).verdict, "ok");
+  const memory = memoryStore();
+  const hourAgo: Store = {
+    ...memory,
+    async *list(prefix, options) {
+      for await (const one of memory.list(prefix, options))
+        yield { ...one, modifiedMs: one.modifiedMs - 3_600_000 };
+    },
+  };
+  const clock = (await checkStore("s3://b/p", {}, signal, async () => hourAgo)).find(
+    ({ name }) => name === "clock",
+  );
+  assert.equal(clock?.verdict, "warning");
+  assert.match(clock?.detail ?? "", /^-3600\.\d s apart/);
+  const careless: Store = { ...memory, putIfAbsent: async () => "created" };
+  const race = (await checkStore("s3://b/p", {}, signal, async () => careless)).find(
+    ({ name }) => name === "put-if-absent",
+  );
+  assert.equal(race?.verdict, "failed");
+  assert.match(race?.detail ?? "", /^20 of 20/);
+  assert.match(race?.fix ?? "", /another store/);
 });

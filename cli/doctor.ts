@@ -8,13 +8,14 @@ import { defineCommand } from "./command.ts";
 import {
   type Check,
   checkBroker,
+  checkDisk,
+  checkEngine,
   checkLeftovers,
   checkMemory,
   checkNode,
   checkPort,
   checkStore,
 } from "./doctor-checks.ts";
-import { checkWriters } from "./doctor-writers.ts";
 import { KAFKA, kafkaAccess } from "./kafka-settings.ts";
 
 const CHECK_FAILED = 3;
@@ -48,11 +49,13 @@ export const doctor = defineCommand({
           signal,
           access: () => kafkaAccess(values, { env, lab }),
         }),
+        checkEngine(),
         checkMemory(),
+        checkDisk(dataDir),
         checkPort(values.port, { name: "dashboard", needed: true, flag: "--port", dataDir }),
         checkPort(9092, { name: "broker", needed: false, flag: "--kafka-port", dataDir }),
         checkStore(values.store, env, signal),
-        checkWriters(values.store, signal),
+        checkOtherWriters(values.store, signal),
         checkLeftovers(dataDir),
       ])
     ).flat();
@@ -61,6 +64,12 @@ export const doctor = defineCommand({
     return checks.some(({ verdict }) => verdict === "failed") ? CHECK_FAILED : 0;
   },
 });
+
+/** Loaded here: it needs the engine, and where that is missing the other checks still run. */
+async function checkOtherWriters(store: string, signal: AbortSignal): Promise<Check[]> {
+  const found = await import("./doctor-writers.ts").catch(() => null);
+  return found === null ? [] : found.checkWriters(store, signal);
+}
 
 /** One line a check, the worst last, each with its fix, and a sum. */
 function report(

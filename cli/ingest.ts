@@ -1,7 +1,6 @@
 /** `lab ingest`: Kafka to Delta, until it is told to stop or, with --once, until it is caught up. */
 
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import { Registry } from "prom-client";
 import { toJson } from "../core/ops.ts";
 import { bytes, integer } from "../core/setting-kinds.ts";
@@ -12,6 +11,7 @@ import { CONNECT_TIMEOUT } from "./connect-timeout.ts";
 import { KAFKA, kafkaAccess } from "./kafka-settings.ts";
 import { REGISTRY, registryAccess } from "./registry-settings.ts";
 import { OPS, servePart } from "./serve-part.ts";
+import { openStaging } from "./staging.ts";
 import { type ConfiguredStream, STREAM_SETTINGS, streamOptions } from "./stream-options.ts";
 import { createKeeper } from "./upkeep.ts";
 import { upkeepOf, upkeepSetting } from "./upkeep-plan.ts";
@@ -89,9 +89,7 @@ export const ingest = defineCommand({
     const { createRegistry } = await import("../formats/registry.ts");
     const schemaRegistry = asked === undefined ? null : createRegistry(asked);
 
-    const staging = join(values.data, "staging");
-    await mkdir(staging, { recursive: true });
-    const stagingDir = await mkdtemp(join(staging, `ingest-${process.pid}-`));
+    const stagingDir = await openStaging(values.data);
     // Beside it, as the encoder may touch nothing else than what is in its own.
     const cacheDir = `${stagingDir}-cache`;
     const registry = new Registry();
