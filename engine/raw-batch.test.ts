@@ -114,3 +114,32 @@ test("originals are kept where given, null included; else the value is the origi
   for (let i = 0; i < batch.length; i++) copy.append(batch.message(i));
   for (let i = 0; i < batch.length; i++) assert.deepEqual(copy.message(i), batch.message(i));
 });
+
+test("offsets are there as halves, and keys and headers in one piece each", () => {
+  const batch = createRawBatch();
+  const offsets = [0n, 1n, 0xffff_ffffn, 0x1_0000_0000n, 2n ** 63n - 1n];
+  for (const [i, offset] of offsets.entries())
+    batch.append({
+      ...{ topic: "t", partition: 0, offset, timestampMs: 0, timestampType: "create", generation: 0 },
+      key: i % 2 === 0 ? null : Buffer.from(`key ${i}`),
+      value: null,
+      headers: i === 3 ? [["größe", Buffer.from("5")]] : [],
+    });
+  assert.deepEqual(
+    offsets.map((_, i) => (BigInt(batch.offsetHigh(i)) << 32n) + BigInt(batch.offsetLow(i))),
+    offsets,
+  );
+  assert.deepEqual(
+    offsets.map(
+      (_, i) =>
+        batch.hasKey(i) && Buffer.from(batch.keys).toString("utf8", batch.keyStart(i), batch.keyEnd(i)),
+    ),
+    [false, "key 1", false, "key 3", false],
+  );
+  assert.deepEqual(
+    offsets.map((_, i) => batch.headerEnd(i) - batch.headerStart(i)),
+    [0, 0, 0, 8 + Buffer.byteLength("größe") + 1, 0],
+  );
+  assert.equal(Buffer.from(batch.headerBytes).readInt32LE(batch.headerStart(3)), Buffer.byteLength("größe"));
+  assert.equal(batch.hasOriginals, false);
+});

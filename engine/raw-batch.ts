@@ -31,6 +31,23 @@ export type RawBatch = {
   /** Where `value(index)` begins in `values`; it ends before the newline at `valueEnd(index)`. A null value is empty there. */
   valueStart(index: number): number;
   valueEnd(index: number): number;
+  /** Some message has an original that is not its value. */
+  readonly hasOriginals: boolean;
+  /** `offset(index)` as halves in two's complement: the low one unsigned, the high one signed. */
+  offsetLow(index: number): number;
+  offsetHigh(index: number): number;
+  /** All keys in one piece, under the same terms as `values`. */
+  readonly keys: Uint8Array;
+  hasKey(index: number): boolean;
+  keyStart(index: number): number;
+  keyEnd(index: number): number;
+  /**
+   * All headers in one piece, under the same terms. Of each its name's length, its value's or -1 for null (int32, little-endian), its name in
+   * UTF-8, its value.
+   */
+  readonly headerBytes: Uint8Array;
+  headerStart(index: number): number;
+  headerEnd(index: number): number;
 };
 
 export type RawMessage = {
@@ -73,6 +90,7 @@ export function createRawBatch(options: { capacityBytes?: number } = {}): RawBat
   let keyEnds = new Uint32Array(room);
   let headerEnds = new Uint32Array(room);
   let offsets = new BigInt64Array(room);
+  let offsetHalves = new Int32Array(offsets.buffer);
   let timestamps = new Float64Array(room);
   let partitions = new Int32Array(room);
   let generations = new Int32Array(room);
@@ -87,6 +105,7 @@ export function createRawBatch(options: { capacityBytes?: number } = {}): RawBat
     keyEnds = grown(keyEnds, new Uint32Array(room));
     headerEnds = grown(headerEnds, new Uint32Array(room));
     offsets = grown(offsets, new BigInt64Array(room));
+    offsetHalves = new Int32Array(offsets.buffer);
     timestamps = grown(timestamps, new Float64Array(room));
     partitions = grown(partitions, new Int32Array(room));
     generations = grown(generations, new Int32Array(room));
@@ -141,6 +160,22 @@ export function createRawBatch(options: { capacityBytes?: number } = {}): RawBat
     },
     valueStart,
     valueEnd: (index) => ends[index]!,
+    get hasOriginals() {
+      return originalEnds !== undefined;
+    },
+    offsetLow: (index) => offsetHalves[2 * index]! >>> 0,
+    offsetHigh: (index) => offsetHalves[2 * index + 1]!,
+    get keys() {
+      return keys.view(0, keys.used);
+    },
+    hasKey: (index) => (flags[index]! & NULL_KEY) === 0,
+    keyStart: (index) => (index === 0 ? 0 : keyEnds[index - 1]!),
+    keyEnd: (index) => keyEnds[index]!,
+    get headerBytes() {
+      return headers.view(0, headers.used);
+    },
+    headerStart: (index) => (index === 0 ? 0 : headerEnds[index - 1]!),
+    headerEnd: (index) => headerEnds[index]!,
     append(record) {
       if (length === room) addRoom();
       const { key, value } = record;
@@ -244,7 +279,7 @@ function grown<T extends { set(from: T): void }>(from: T, to: T): T {
   return to;
 }
 
-/** A header: length of its name, length of its value or -1 for null (int32, little-endian), name in UTF-8, value. */
+/** In the form of `RawBatch.headerBytes`. */
 function appendHeader(into: GrowingBytes, name: Uint8Array, value: Uint8Array | null): void {
   into.appendInt32(name.length);
   into.appendInt32(value === null ? -1 : value.length);
