@@ -1,175 +1,178 @@
-/** How fast and how cheaply the ingester takes in a topic that is already full: a broker of its own, a process of its own. */
+/** How fast and how cheaply a topic that is already full becomes a table: ours and its peers in turns, on one broker that they share the cores with. */
 
-import { spawn } from "node:child_process";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { LabError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import { openTable } from "../delta/open.ts";
-import { openStore } from "../delta/store/open.ts";
 import { connectKafka } from "../kafka/client.ts";
-import type { Sink } from "../kafka/ports.ts";
 import { bringUpKafka } from "../services/kafka.ts";
-import { eventSource } from "./events.ts";
+import { checkTable } from "./check-table.ts";
+import { compiledLab } from "./compiled.ts";
+import { CLONE, COMPILED, type Contender } from "./contender.ts";
+import type { EventSize } from "./events.ts";
+import { fillTopic } from "./fill.ts";
+import { load, type Measurement, measurement } from "./machine.ts";
+import { LAB, ours } from "./ours.ts";
+import { type FoundPeer, findPeer, type PeerName } from "./peers.ts";
 
 export type IngestBenchOptions = {
   messages: number;
+  size: EventSize;
   seed: number;
   partitions: number;
+  rounds: number;
+  peers: readonly PeerName[];
+  /** The folder that holds `kdi.py` and its like. */
+  peersFolder: string;
   kafka: string;
   log: Log;
   say: (line: string) => void;
+  now: () => number;
   signal: AbortSignal;
 };
 
-export type IngestBenchResult = {
-  messages: number;
-  /** Raw value bytes. */
-  bytes: number;
-  /** From process start to its end, start-up and group join included. */
+/** One run of one contender; all of it by the whole process. */
+export type IngestRun = {
+  by: string;
+  round: number;
   seconds: number;
-  messagesPerSecond: number;
-  megabytesPerSecond: number;
-  /** User and system time of the whole process, all threads. */
-  cpuSecondsPerMillion: number;
-  peakMegabytes: number;
+  cpuSeconds: number;
+  peakBytes: number;
   bytesWritten: number;
   files: number;
+  /** The load of the machine when it began. */
+  load: number;
+};
+
+/** What starting costs: the same command on a topic without messages. */
+export type StartRun = Pick<IngestRun, "by" | "round" | "seconds" | "cpuSeconds" | "peakBytes">;
+
+export type IngestBenchResult = Measurement & {
+  bench: "ingest";
+  messages: number;
+  size: EventSize;
+  /** Of all values. */
+  bytes: number;
+  partitions: number;
+  seed: number;
+  rounds: number;
+  runs: IngestRun[];
+  starts: StartRun[];
+  missing: { name: string; why: string }[];
 };
 
 const TOPIC = "bench-events";
+const NO_EVENTS = "bench-no-events";
 
-/** Runs once. INTERNAL if the table does not hold exactly the messages that were produced. */
+/** INTERNAL if a table does not hold each of the messages exactly once. */
 export async function benchIngest(options: IngestBenchOptions): Promise<IngestBenchResult> {
-  const { say, log, signal } = options;
+  const { say, log, signal, messages, size, partitions, seed, rounds } = options;
   const folder = await mkdtemp(join(tmpdir(), "lab-bench-"));
+  const closing: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })];
   try {
+    const compiled = join(folder, "compiled");
+    await mkdir(compiled);
+    const labs = [ours(CLONE, LAB), ours(COMPILED, await compiledLab(compiled, signal))];
+    const found: FoundPeer[] = [];
+    for (const name of options.peers)
+      found.push(await findPeer(name, { peers: options.peersFolder, folder }, signal));
+    const peers = found.filter((peer) => "contender" in peer);
+    const missing = found.flatMap((peer) =>
+      "missing" in peer ? [{ name: peer.name, why: peer.missing }] : [],
+    );
+    for (const { name, why } of missing) say(`not measured: ${name}, ${why}`);
+
+    const head = await measurement(options.now());
+    Object.assign(head.versions, ...peers.map(({ versions }) => versions));
     const broker = await bringUpKafka({
-      choice: options.kafka,
-      dataDir: join(folder, "kafka"),
-      port: 0,
-      log,
-      signal,
+      ...{ choice: options.kafka, dataDir: join(folder, "kafka"), port: 0, log, signal },
     });
-    try {
-      say(`filling ${TOPIC} with ${options.messages.toLocaleString("en")} messages`);
-      const bytes = await fill(broker.brokers, options);
-      say("ingesting");
-      const usage = await measureIngest(broker.brokers, folder, signal);
-      const table = await count(join(folder, "table"), signal);
-      if (table.rows !== BigInt(options.messages)) {
-        throw new LabError(
-          "INTERNAL",
-          `${options.messages} messages were produced, the table holds ${table.rows} rows`,
+    closing.push(() => broker.close());
+    const { brokers } = broker;
+    // A broker that was only given may have these topics from another run.
+    const run = options.now().toString(36);
+    const [topic, empty] = [`${TOPIC}-${run}`, `${NO_EVENTS}-${run}`];
+    say(`filling a topic with ${messages.toLocaleString("en")} messages of ${size}`);
+    const bytes = await fillTopic({ brokers, topic, partitions, messages, size, seed }, signal);
+    await makeTopic(brokers, empty, partitions);
+
+    const result: IngestBenchResult = {
+      ...head,
+      ...{ bench: "ingest", messages, size, bytes, partitions, seed, rounds, runs: [], starts: [], missing },
+    };
+    const contenders = [...labs, ...peers.map(({ contender }) => contender)];
+    for (let round = 1; round <= rounds; round++) {
+      for (const contender of inTurn(contenders, round)) {
+        const work = { brokers, topic, messages, isTiny: size === "tiny", folder: join(folder, "run") };
+        const before = load();
+        const used = await inFolder(work.folder, async () => {
+          const table = join(work.folder, "table");
+          const { seconds, cpuSeconds, peakBytes } = await contender.run({ ...work, table }, signal);
+          const identity = contender.identity(work.isTiny);
+          const written = await checkTable(table, { messages, identity, who: contender.name }, signal);
+          return { seconds, cpuSeconds, peakBytes, bytesWritten: written.bytes, files: written.files };
+        });
+        result.runs.push({ by: contender.name, round, ...rounded(used), load: before });
+        say(
+          `round ${round}: ${contender.name}, ${((used.cpuSeconds / messages) * 1e6).toFixed(1)} CPU s per million, ${Math.round(messages / used.seconds).toLocaleString("en")} rows/s`,
         );
       }
-      return {
-        messages: options.messages,
-        bytes,
-        seconds: usage.seconds,
-        messagesPerSecond: Math.round(options.messages / usage.seconds),
-        megabytesPerSecond: round(bytes / 1e6 / usage.seconds),
-        cpuSecondsPerMillion: round((usage.cpuSeconds / options.messages) * 1e6),
-        peakMegabytes: Math.round(usage.peakBytes / 1e6),
-        bytesWritten: table.bytes,
-        files: table.files,
-      };
-    } finally {
-      await broker.close();
+      for (const lab of inTurn(labs, round)) {
+        const used = await inFolder(join(folder, "run"), () => start(lab, brokers, empty, folder, signal));
+        result.starts.push({ by: lab.name, round, ...rounded(used) });
+      }
     }
+    return result;
+  } finally {
+    for (const close of closing.reverse()) await close();
+  }
+}
+
+/** Who was last is first the next time. */
+function inTurn<T>(all: readonly T[], round: number): readonly T[] {
+  return round % 2 === 1 ? all : all.toReversed();
+}
+
+const start = (
+  lab: Contender,
+  brokers: readonly string[],
+  topic: string,
+  folder: string,
+  signal: AbortSignal,
+) =>
+  lab.run(
+    {
+      brokers,
+      topic,
+      isTiny: false,
+      messages: 0,
+      table: join(folder, "run", "table"),
+      folder: join(folder, "run"),
+    },
+    signal,
+  );
+
+async function inFolder<T>(folder: string, step: () => Promise<T>): Promise<T> {
+  await mkdir(folder);
+  try {
+    return await step();
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-async function fill(brokers: readonly string[], options: IngestBenchOptions): Promise<number> {
+async function makeTopic(brokers: readonly string[], topic: string, partitions: number): Promise<void> {
   const kafka = connectKafka({ brokers, clientId: "lab-bench", connectTimeoutMs: 30_000 });
   const admin = await kafka.admin();
-  const event = eventSource(options.seed);
-  let sink: Sink | undefined;
-  let bytes = 0;
   try {
-    await admin.createTopic(TOPIC, { partitions: options.partitions });
-    sink = await kafka.sink({ acks: "all", idempotent: true });
-    const perBatch = 2_000;
-    for (let from = 0; from < options.messages; from += perBatch) {
-      options.signal.throwIfAborted();
-      const values = Array.from({ length: Math.min(perBatch, options.messages - from) }, (_, n) =>
-        Buffer.from(event(from + n)),
-      );
-      bytes += values.reduce((sum, value) => sum + value.byteLength, 0);
-      await sink.send(
-        TOPIC,
-        values.map((value, n) => ({ key: null, value, partition: (from + n) % options.partitions })),
-      );
-    }
-    return bytes;
+    await admin.createTopic(topic, { partitions });
   } finally {
-    await sink?.close();
     await admin.close();
   }
 }
 
-async function measureIngest(
-  brokers: readonly string[],
-  folder: string,
-  signal: AbortSignal,
-): Promise<{ cpuSeconds: number; peakBytes: number; seconds: number }> {
-  const entry = fileURLToPath(new URL("../bin/lab.js", import.meta.url));
-  const preload = new URL("./report-usage.js", import.meta.url).href;
-  const usageFile = join(folder, "usage.json");
-  const args = [
-    "ingest",
-    "--topic",
-    TOPIC,
-    "--table",
-    join(folder, "table"),
-    "--partition-by",
-    "date",
-    "--once",
-    "--kafka",
-    brokers.join(","),
-  ];
-  const startedMs = performance.now();
-  const child = spawn(process.execPath, ["--import", preload, entry, ...args], {
-    cwd: folder,
-    env: { ...process.env, LAB_USAGE_FILE: usageFile },
-    stdio: ["ignore", "ignore", "pipe"],
-    signal,
-  });
-  let err = "";
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    err = (err + text).slice(-4000);
-  });
-  const status = await new Promise<number | null>((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", resolve);
-  });
-  if (status !== 0)
-    throw new LabError("INTERNAL", `the measured ingester ended with status ${status}: ${err}`);
-  const seconds = round((performance.now() - startedMs) / 1000);
-  return {
-    ...(JSON.parse(await readFile(usageFile, "utf8")) as { cpuSeconds: number; peakBytes: number }),
-    seconds,
-  };
+/** Milliseconds are as much as is known. */
+function rounded<T extends { seconds: number; cpuSeconds: number }>(used: T): T {
+  const round = (value: number) => Math.round(value * 1000) / 1000;
+  return { ...used, seconds: round(used.seconds), cpuSeconds: round(used.cpuSeconds) };
 }
-
-async function count(
-  path: string,
-  signal: AbortSignal,
-): Promise<{ rows: bigint; bytes: number; files: number }> {
-  const store = await openStore(path, { signal });
-  try {
-    const snapshot = await (await openTable(store, signal)).latest(signal);
-    let rows = 0n;
-    for (const add of snapshot.files())
-      rows += BigInt((JSON.parse(add.stats ?? "{}") as { numRecords?: number }).numRecords ?? 0);
-    return { rows, bytes: snapshot.sizeBytes, files: snapshot.numFiles };
-  } finally {
-    await store.close();
-  }
-}
-
-const round = (value: number) => Math.round(value * 100) / 100;

@@ -1,7 +1,7 @@
 /** Peers that run in Python: exactly their packages, fetched once into the user's cache. */
 
 import { execFile } from "node:child_process";
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { access, mkdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -18,13 +18,14 @@ export async function pythonPackages(requirements: URL, signal: AbortSignal): Pr
     .digest("hex")
     .slice(0, 12);
   const folder = join(cacheFolder(), `python-${key}`);
-  const isMade = await access(folder).then(
-    () => true,
-    () => false,
-  );
-  if (isMade) return folder;
+  const isMade = () =>
+    access(folder).then(
+      () => true,
+      () => false,
+    );
+  if (await isMade()) return folder;
   await mkdir(cacheFolder(), { recursive: true });
-  const partial = `${folder}.${process.pid}`;
+  const partial = `${folder}.${randomUUID()}`;
   try {
     // A Python may come without pip; an environment of its own has it.
     await run("python3", ["-m", "venv", join(partial, "venv")], { signal });
@@ -33,7 +34,10 @@ export async function pythonPackages(requirements: URL, signal: AbortSignal): Pr
     await run(join(partial, "venv", "bin", "python"), [...pip, "-r", fileURLToPath(requirements)], {
       signal,
     });
-    await rename(packages, folder);
+    await rename(packages, folder).catch(async (error: unknown) => {
+      // Another run may have been faster.
+      if (!(await isMade())) throw error;
+    });
   } catch (error) {
     signal.throwIfAborted();
     throw new LabError(

@@ -1,16 +1,17 @@
 /** `lab bench`: measures, with everything it needs started and removed again. */
 
-import type { CommitBenchResult } from "../bench/commit.ts";
-import type { IngestBenchResult } from "../bench/ingest.ts";
-import type { MemoryBenchResult } from "../bench/memory.ts";
-import type { OpenBenchResult, UsageSpread } from "../bench/open.ts";
-import type { QueryBenchResult } from "../bench/query.ts";
-import type { Spread } from "../bench/spread.ts";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { EVENT_SIZES, type EventSize } from "../bench/events.ts";
+import { PEERS, type PeerName } from "../bench/peers.ts";
 import { LabError } from "../core/errors.ts";
 import { toJson } from "../core/ops.ts";
-import { bytes, duration, integer, named, toggle } from "../core/setting-kinds.ts";
+import { bytes, choice, duration, integer, list, named, toggle } from "../core/setting-kinds.ts";
 import { setting } from "../core/settings.ts";
 import { defineCommand } from "./command.ts";
+
+/** Where those who work on the lab have the programs that it is compared with. */
+const REFEREES = fileURLToPath(new URL("../../shared", import.meta.url));
 
 export const bench = defineCommand({
   name: "bench",
@@ -19,7 +20,7 @@ export const bench = defineCommand({
   args: [{ name: "what", description: "ingest, commit, open, query or memory", required: true }],
   examples: [
     "lab bench ingest",
-    "lab bench ingest --messages 1000000 --json",
+    "lab bench ingest --messages 1000000 --size 1k --peers kdi,spark --json",
     "lab bench commit --writers 8",
     "lab bench commit --store s3://lab/bench",
     "lab bench open --files 1000000 --rounds 3",
@@ -31,7 +32,28 @@ export const bench = defineCommand({
       flag: "--messages",
       kind: integer(1),
       default: 500_000,
-      description: "ingest: messages of about 1 KB of JSON",
+      description: "ingest: messages in the topic",
+    }),
+    size: setting<EventSize | undefined>({
+      flag: "--size",
+      kind: choice(...EVENT_SIZES),
+      default: undefined,
+      defaultText: "1k",
+      description: "ingest: how large a message is: 104, 976, 2190 or 2990 bytes of JSON",
+    }),
+    peers: setting<(PeerName | "none")[]>({
+      flag: "--peers",
+      kind: list(choice(...PEERS, "none")),
+      default: [...PEERS],
+      description:
+        "ingest: what to compare with: kafka-delta-ingest with its usual transforms and without, Spark; or none",
+    }),
+    referees: setting<string>({
+      flag: "--referees",
+      kind: named("folder"),
+      default: "",
+      defaultText: "../shared beside the checkout",
+      description: "ingest: the folder whose peers/ has their programs",
     }),
     seed: setting<number>({
       flag: "--seed",
@@ -84,11 +106,11 @@ export const bench = defineCommand({
       default: undefined,
       description: "query and open: data files of the table; 2000 and 100000 unless given",
     }),
-    rounds: setting<number>({
+    rounds: setting<number | undefined>({
       flag: "--rounds",
       kind: integer(1, 1000),
-      default: 11,
-      description: "query and open: times that each of both is asked",
+      default: undefined,
+      description: "how often everything is measured: ingest 3 times, query and open 11 unless given",
     }),
     streams: setting<number | undefined>({
       flag: "--streams",
@@ -134,22 +156,51 @@ export const bench = defineCommand({
   seeAlso: ["ingest"],
   async run({ screen, openLog, signal, common }, values, [what]) {
     const say = screen.note;
+    const tables = await import("./bench-tables.ts");
     const print = <T>(result: T, table: (result: T) => string) =>
       screen.out(common.json ? `${toJson(result, 2)}\n` : table(result));
     if (what === "ingest") {
       const { benchIngest } = await import("../bench/ingest.ts");
-      const partitions = values.partitions ?? 4;
-      print(await benchIngest({ ...values, partitions, log: await openLog(), say, signal }), ingestTable);
+      const { seed, messages, kafka, partitions = 4, size = "1k", rounds = 3 } = values;
+      const result = await benchIngest({
+        ...{
+          messages,
+          size,
+          seed,
+          partitions,
+          rounds,
+          kafka,
+          log: await openLog(),
+          say,
+          now: Date.now,
+          signal,
+        },
+        peers: PEERS.filter((name) => values.peers.includes(name)),
+        peersFolder: join(values.referees || REFEREES, "peers"),
+      });
+      print(result, tables.ingestTable);
     } else if (what === "commit") {
       const { benchCommit } = await import("../bench/commit.ts");
-      print(await benchCommit({ ...values, commits: values.commits ?? 100, say, signal }), commitTable);
+      print(
+        await benchCommit({ ...values, commits: values.commits ?? 100, say, signal }),
+        tables.commitTable,
+      );
     } else if (what === "query") {
       const { benchQuery } = await import("../bench/query.ts");
-      print(await benchQuery({ ...values, files: values.files ?? 2000, say, signal }), queryTable);
+      print(
+        await benchQuery({
+          ...values,
+          files: values.files ?? 2000,
+          rounds: values.rounds ?? 11,
+          say,
+          signal,
+        }),
+        tables.queryTable,
+      );
     } else if (what === "open") {
       const { benchOpen } = await import("../bench/open.ts");
-      const { files = 100_000, commits = 5000, rounds } = values;
-      print(await benchOpen({ files, commits, rounds, say, signal }), openTable);
+      const { files = 100_000, commits = 5000, rounds = 11 } = values;
+      print(await benchOpen({ files, commits, rounds, say, signal }), tables.openTable);
     } else if (what === "memory") {
       const { benchMemory } = await import("../bench/memory.ts");
       const { memoryChart } = await import("../bench/memory-chart.ts");
@@ -161,7 +212,7 @@ export const bench = defineCommand({
         ...{ budgetBytes: values.budget, encoderBytes: values.memory },
         ...{ log: await openLog(), say, signal },
       });
-      print(result, (found) => memoryTable(found, memoryChart(found.samples, found.limitBytes)));
+      print(result, (found) => tables.memoryTable(found, memoryChart(found.samples, found.limitBytes)));
       return result.isWithin ? 0 : 3;
     } else
       throw new LabError("USAGE", `no such benchmark: ${what}`, {
@@ -170,119 +221,3 @@ export const bench = defineCommand({
     return 0;
   },
 });
-
-function queryTable({ files, rows, rounds, cases }: QueryBenchResult): string {
-  const exact = (value: number) => value.toLocaleString("en");
-  const spread = ({ min, median, max }: Spread) => `${exact(min)} / ${exact(median)} / ${exact(max)}`;
-  const head = ["filter on", "process", "warm-ups", "files read", "ours, ms", "delta_scan, ms", "ratio"];
-  const lines = cases.map((one) => [
-    one.filter,
-    one.process,
-    exact(one.warmUps),
-    `${exact(one.filesRead.read)} of ${exact(one.filesRead.total)}`,
-    spread(one.oursMs),
-    spread(one.peerMs),
-    spread(one.ratio),
-  ]);
-  const text = [head, ...lines].map((cells) =>
-    cells
-      .map((cell, at) => cell.padEnd(at < 3 ? 13 : 32))
-      .join("")
-      .trimEnd(),
-  );
-  const what = `${exact(rows)} rows in ${exact(files)} files, ${rounds} rounds in alternating order after the warm-ups, which are as many on both sides; min / median / max`;
-  return `${text.join("\n")}\n\n${what}\n`;
-}
-
-function openTable({ files, commits, rounds, cases, follow }: OpenBenchResult): string {
-  const exact = (value: number) => value.toLocaleString("en", { maximumFractionDigits: 2 });
-  const spread = ({ min, median, max }: Spread, scale = 1) =>
-    [min, median, max].map((value) => exact(value / scale)).join(" / ");
-  const cells = (by: string, { seconds, cpuSeconds, peakBytes }: UsageSpread, scale = 1e6) => [
-    by,
-    spread(seconds),
-    spread(cpuSeconds),
-    spread(peakBytes, scale),
-  ];
-  const head = ["commits behind", "step", "by", "seconds", "CPU seconds", "peak MB"];
-  const lines = cases.flatMap(({ behind, step, ours, peer, ratio }) => [
-    [exact(behind), step, ...cells("lab", ours)],
-    ["", "", ...cells("deltalake", peer)],
-    ["", "", ...cells("ratio", ratio, 1)],
-  ]);
-  const widths = [16, 8, 11, 26, 26, 26];
-  const text = [head, ...lines].map((line) =>
-    line
-      .map((cell, at) => cell.padEnd(widths[at]!))
-      .join("")
-      .trimEnd(),
-  );
-  const followed = follow.map(
-    (one) =>
-      `${exact(one.files)} files: the open table holds ${exact(one.heldBytes / 1e6)} MB, ${exact(one.heldBytes / one.files)} bytes a file; ` +
-      `one more commit is seen in ${spread(one.refreshMs)} ms, reading ${exact(one.bytesRead)} bytes`,
-  );
-  const what = `${exact(files)} files in ${exact(commits)} commits, ${rounds} rounds in alternating order; min / median / max
-start: everything loaded, nothing opened; list: opened, and every file looked at with its statistics
-seconds begin when everything is loaded; CPU seconds and peak memory are of the whole process`;
-  return `${text.join("\n")}\n\n${what}\n\n${followed.join("\n")}\n`;
-}
-
-function commitTable({ store, runs }: CommitBenchResult): string {
-  const head = ["by", "writers", "commits/s", "attempts", "most", "slowest's share"];
-  const lines = runs.map((run) => [
-    run.by,
-    run.writers,
-    run.commitsPerSecond,
-    run.attemptsPerCommit ?? "-",
-    run.mostAttempts ?? "-",
-    run.slowestShare,
-  ]);
-  const text = [head, ...lines].map((cells) =>
-    cells
-      .map((cell) => String(cell).padEnd(12))
-      .join("")
-      .trimEnd(),
-  );
-  const what = "each commit puts one Parquet file of ten rows and one log entry, checkpoints included";
-  return `${text.join("\n")}\n\nin ${store}; ${what}\n`;
-}
-
-function memoryTable(result: MemoryBenchResult, chart: readonly string[]): string {
-  const exact = (value: number) => value.toLocaleString("en");
-  const megabytes = (value: number) => `${exact(Math.round(value / 1e6))} MB`;
-  const rows: [string, string][] = [
-    ["streams", `${exact(result.streams)} in one process, ${exact(result.partitions)} partitions in all`],
-    ["backlog", `${megabytes(result.backlogBytes)} in ${exact(result.messages)} messages`],
-    ["store away", `${result.outageSeconds} s, of ${result.seconds} s`],
-    [
-      "peak memory",
-      `${megabytes(result.peakBytes)} resident; ${megabytes(result.peakInOutageBytes)} in the outage`,
-    ],
-    [
-      "budget",
-      `${megabytes(result.budgetBytes)} of messages, ${megabytes(result.encoderBytes)} for the encoder`,
-    ],
-    ["overhead", `${megabytes(result.overheadBytes)} stated on top`],
-    ["limit", `${megabytes(result.limitBytes)}: ${result.isWithin ? "kept" : "BROKEN"}`],
-  ];
-  const text = rows.map(([name, value]) => `${name.padEnd(18)} ${value}\n`).join("");
-  return `${text}\nMB resident; ":" while the store was away, "-" the limit\n${chart.join("\n")}\n`;
-}
-
-function ingestTable(result: IngestBenchResult): string {
-  const exact = (value: number) => value.toLocaleString("en");
-  const rows: [string, string][] = [
-    ["messages", `${exact(result.messages)} of ${Math.round(result.bytes / result.messages)} bytes`],
-    ["time", `${result.seconds} s, start-up and group join included`],
-    ["messages/s", exact(result.messagesPerSecond)],
-    ["MB/s", String(result.megabytesPerSecond)],
-    ["CPU s per million", `${result.cpuSecondsPerMillion} (user and system, all threads)`],
-    ["peak memory", `${result.peakMegabytes} MB`],
-    [
-      "written",
-      `${exact(result.bytesWritten)} bytes in ${result.files} files, ${(result.bytesWritten / result.bytes).toFixed(3)} of the JSON`,
-    ],
-  ];
-  return rows.map(([name, value]) => `${name.padEnd(18)} ${value}\n`).join("");
-}

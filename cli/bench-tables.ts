@@ -1,0 +1,148 @@
+/** The results of `lab bench` as tables for people. */
+
+import type { CommitBenchResult } from "../bench/commit.ts";
+import type { IngestBenchResult } from "../bench/ingest.ts";
+import { ingestSummary } from "../bench/ingest-summary.ts";
+import type { MemoryBenchResult } from "../bench/memory.ts";
+import type { OpenBenchResult, UsageSpread } from "../bench/open.ts";
+import type { QueryBenchResult } from "../bench/query.ts";
+import type { Spread } from "../bench/spread.ts";
+
+export function queryTable({ files, rows, rounds, cases }: QueryBenchResult): string {
+  const exact = (value: number) => value.toLocaleString("en");
+  const spread = ({ min, median, max }: Spread) => `${exact(min)} / ${exact(median)} / ${exact(max)}`;
+  const head = ["filter on", "process", "warm-ups", "files read", "ours, ms", "delta_scan, ms", "ratio"];
+  const lines = cases.map((one) => [
+    one.filter,
+    one.process,
+    exact(one.warmUps),
+    `${exact(one.filesRead.read)} of ${exact(one.filesRead.total)}`,
+    spread(one.oursMs),
+    spread(one.peerMs),
+    spread(one.ratio),
+  ]);
+  const text = [head, ...lines].map((cells) =>
+    cells
+      .map((cell, at) => cell.padEnd(at < 3 ? 13 : 32))
+      .join("")
+      .trimEnd(),
+  );
+  const what = `${exact(rows)} rows in ${exact(files)} files, ${rounds} rounds in alternating order after the warm-ups, which are as many on both sides; min / median / max`;
+  return `${text.join("\n")}\n\n${what}\n`;
+}
+
+export function openTable({ files, commits, rounds, cases, follow }: OpenBenchResult): string {
+  const exact = (value: number) => value.toLocaleString("en", { maximumFractionDigits: 2 });
+  const spread = ({ min, median, max }: Spread, scale = 1) =>
+    [min, median, max].map((value) => exact(value / scale)).join(" / ");
+  const cells = (by: string, { seconds, cpuSeconds, peakBytes }: UsageSpread, scale = 1e6) => [
+    by,
+    spread(seconds),
+    spread(cpuSeconds),
+    spread(peakBytes, scale),
+  ];
+  const head = ["commits behind", "step", "by", "seconds", "CPU seconds", "peak MB"];
+  const lines = cases.flatMap(({ behind, step, ours, peer, ratio }) => [
+    [exact(behind), step, ...cells("lab", ours)],
+    ["", "", ...cells("deltalake", peer)],
+    ["", "", ...cells("ratio", ratio, 1)],
+  ]);
+  const widths = [16, 8, 11, 26, 26, 26];
+  const text = [head, ...lines].map((line) =>
+    line
+      .map((cell, at) => cell.padEnd(widths[at]!))
+      .join("")
+      .trimEnd(),
+  );
+  const followed = follow.map(
+    (one) =>
+      `${exact(one.files)} files: the open table holds ${exact(one.heldBytes / 1e6)} MB, ${exact(one.heldBytes / one.files)} bytes a file; ` +
+      `one more commit is seen in ${spread(one.refreshMs)} ms, reading ${exact(one.bytesRead)} bytes`,
+  );
+  const what = `${exact(files)} files in ${exact(commits)} commits, ${rounds} rounds in alternating order; min / median / max
+start: everything loaded, nothing opened; list: opened, and every file looked at with its statistics
+seconds begin when everything is loaded; CPU seconds and peak memory are of the whole process`;
+  return `${text.join("\n")}\n\n${what}\n\n${followed.join("\n")}\n`;
+}
+
+export function commitTable({ store, runs }: CommitBenchResult): string {
+  const head = ["by", "writers", "commits/s", "attempts", "most", "slowest's share"];
+  const lines = runs.map((run) => [
+    run.by,
+    run.writers,
+    run.commitsPerSecond,
+    run.attemptsPerCommit ?? "-",
+    run.mostAttempts ?? "-",
+    run.slowestShare,
+  ]);
+  const text = [head, ...lines].map((cells) =>
+    cells
+      .map((cell) => String(cell).padEnd(12))
+      .join("")
+      .trimEnd(),
+  );
+  const what = "each commit puts one Parquet file of ten rows and one log entry, checkpoints included";
+  return `${text.join("\n")}\n\nin ${store}; ${what}\n`;
+}
+
+export function memoryTable(result: MemoryBenchResult, chart: readonly string[]): string {
+  const exact = (value: number) => value.toLocaleString("en");
+  const megabytes = (value: number) => `${exact(Math.round(value / 1e6))} MB`;
+  const rows: [string, string][] = [
+    ["streams", `${exact(result.streams)} in one process, ${exact(result.partitions)} partitions in all`],
+    ["backlog", `${megabytes(result.backlogBytes)} in ${exact(result.messages)} messages`],
+    ["store away", `${result.outageSeconds} s, of ${result.seconds} s`],
+    [
+      "peak memory",
+      `${megabytes(result.peakBytes)} resident; ${megabytes(result.peakInOutageBytes)} in the outage`,
+    ],
+    [
+      "budget",
+      `${megabytes(result.budgetBytes)} of messages, ${megabytes(result.encoderBytes)} for the encoder`,
+    ],
+    ["overhead", `${megabytes(result.overheadBytes)} stated on top`],
+    ["limit", `${megabytes(result.limitBytes)}: ${result.isWithin ? "kept" : "BROKEN"}`],
+  ];
+  const text = rows.map(([name, value]) => `${name.padEnd(18)} ${value}\n`).join("");
+  return `${text}\nMB resident; ":" while the store was away, "-" the limit\n${chart.join("\n")}\n`;
+}
+
+export function ingestTable(result: IngestBenchResult): string {
+  const { programs, ratios } = ingestSummary(result);
+  const exact = (value: number) => value.toLocaleString("en", { maximumFractionDigits: 2 });
+  const spread = ({ min, median, max }: Spread) => [min, median, max].map(exact).join(" / ");
+  const table = (head: readonly string[], rows: readonly (readonly string[])[]) => {
+    const widths = head.map((cell, at) => Math.max(cell.length, ...rows.map((row) => row[at]!.length)) + 2);
+    const lines = [head, ...rows].map((row) => row.map((cell, at) => cell.padEnd(widths[at]!)).join(""));
+    return lines.map((line) => `${line.trimEnd()}\n`).join("");
+  };
+  const figures = table(
+    ["by", "rows/s", "MB/s", "CPU s per million", "peak MB", "written, of the JSON", "files"],
+    programs.map((one) => [
+      one.by,
+      spread(one.rowsPerSecond),
+      spread(one.megabytesPerSecond),
+      spread(one.cpuSecondsPerMillion),
+      spread(one.peakMegabytes),
+      `${exact(one.bytesWritten.median)}, ${one.writtenShare.median}`,
+      spread(one.files),
+    ]),
+  );
+  const starts = programs.flatMap(({ by, start }) =>
+    start === null ? [] : [[by, spread(start.cpuSeconds), spread(start.seconds)]],
+  );
+  const compared =
+    ratios.length === 0
+      ? ""
+      : `\n${table(
+          ["ours", "peer", "times less CPU", "times the rows/s", "times less memory"],
+          ratios.map((one) => [one.ours, one.peer, spread(one.cpu), spread(one.rows), spread(one.memory)]),
+        )}`;
+  const missing = result.missing.map(({ name, why }) => `not measured: ${name}, ${why}\n`).join("");
+  return `${figures}${compared}
+start and end alone, on a topic without messages, which the figures above contain
+${table(["by", "CPU s", "seconds"], starts)}
+${exact(result.messages)} messages of ${Math.round(result.bytes / result.messages)} bytes in ${result.partitions} partitions, ${result.rounds} rounds in alternating order; min / median / max
+every table was counted by deltalake: each message is in it once
+${missing}`;
+}
