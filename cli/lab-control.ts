@@ -1,16 +1,19 @@
 /** What the dashboard asks of the running lab, answered from the run files and the broker. */
 
-import type { LabControl } from "../dashboard/control.ts";
+import type { LabControl, LabStream } from "../dashboard/control.ts";
 import type { Admin, Kafka } from "../kafka/ports.ts";
 import { readParts } from "./lab-state.ts";
+import { readWholeTopic } from "./topic-reader.ts";
 
-/** `topics` are those that are streamed. The connection to the broker is made at the first question, and anew after it broke. */
+/** The connection to the broker is made at the first question, and anew after it broke. */
 export function createLabControl(options: {
   data: string;
   kafka: Kafka;
-  topics: readonly string[];
+  streams: readonly LabStream[];
 }): LabControl & { close(): Promise<void> } {
-  const { data, kafka, topics } = options;
+  const { data, kafka } = options;
+  const streams = [...options.streams];
+  const topics = [...new Set(streams.map(({ topic }) => topic))];
   let connecting: Promise<Admin> | null = null;
 
   async function withAdmin<T>(work: (admin: Admin) => Promise<T>): Promise<T> {
@@ -45,6 +48,8 @@ export function createLabControl(options: {
         }
         return known;
       }),
+    streams: () => streams,
+    readTopic: (topic, reader, signal) => readWholeTopic(kafka, topic, reader, signal),
     async close() {
       const admin = await connecting?.catch(() => null);
       await admin?.close();

@@ -11,6 +11,35 @@ export type LabControl = {
    * Rejects with BROKER_UNREACHABLE in an outage.
    */
   topics(signal: AbortSignal): Promise<Topic[]>;
+  /** What is streamed where: by configuration, whether it runs or not. */
+  streams(): LabStream[];
+  /**
+   * Reads a topic from its first record on, read-committed, as a reader that shares nothing with the ingester. Resolves when the signal
+   * aborts, rejects when the topic is not there or cannot be read any more.
+   */
+  readTopic(topic: string, reader: TopicReader, signal: AbortSignal): Promise<void>;
+};
+
+export type LabStream = {
+  topic: string;
+  /** Name of the table that it fills. */
+  table: string;
+  /** Rows go to tables named after it as well. */
+  isRouted: boolean;
+};
+
+export type TopicReader = {
+  /** The partition is read from here on, whatever was told of it before. */
+  begins(partition: number, from: bigint): void;
+  /** In offset order, without holes between batches. */
+  took(batch: TopicBatch): void;
+};
+
+/** Records of one partition that a read-committed reader sees; all below `nextOffset` is read. */
+export type TopicBatch = {
+  partition: number;
+  nextOffset: bigint;
+  records: readonly { offset: bigint; timestampMs: number }[];
 };
 
 export type Part = {

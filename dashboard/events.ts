@@ -5,8 +5,10 @@ import { asLabError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { toJson } from "../core/ops.ts";
 import { sleep } from "../core/retry.ts";
+import type { Alert } from "./alerts.ts";
 import type { LabControl, Topic } from "./control.ts";
 import { type Flow, noMemory, observeFlow } from "./flow.ts";
+import type { LedgerWatch } from "./ledger-watch.ts";
 import type { Problem, TableReader, TableSummary } from "./tables.ts";
 
 export type TableList = { at: string; tables: TableSummary[]; problem: Problem | null };
@@ -23,16 +25,18 @@ const HEARTBEAT_MS = 5_000;
 const MAX_PENDING_BYTES = 4 << 20;
 
 /**
- * Sends `snapshot` {at, flow, tables} first, then `flow` at each look and `tables` when one changed, and a
- * `heartbeat` every 5 s. There is no backlog: who reconnects gets a new snapshot.
+ * Sends `snapshot` {at, flow, tables, ledger, alerts} first, then `flow` and `ledger` at each look, `tables` and `alerts` when one changed,
+ * and a `heartbeat` every 5 s. There is no backlog: who reconnects gets a new snapshot.
  */
 export function eventStreams(options: {
   tables: TableReader;
   control: LabControl;
+  alerts: () => Alert[];
+  ledger: Pick<LedgerWatch, "ledgers" | "listen">;
   log: Log;
   now: () => number;
 }): EventStreams {
-  const { tables, control, log, now } = options;
+  const { tables, control, alerts, ledger, log, now } = options;
   const clients = new Set<Response>();
   let looking: AbortController | null = null;
   let flow: Flow | null = null;
@@ -49,6 +53,7 @@ export function eventStreams(options: {
 
   const watchFlow = (signal: AbortSignal) => {
     let memory = noMemory;
+    let toldAlerts = toJson(alerts());
     let topics: Topic[] = [];
     return repeat(signal, 0, async (deadline) => {
       const [parts, answer] = await Promise.all([
@@ -63,6 +68,9 @@ export function eventStreams(options: {
       const observed = observeFlow(memory, { atMs: now(), parts, ...answer });
       ({ memory, flow } = observed);
       broadcast("flow", flow);
+      const text = toJson(alerts());
+      if (text !== toldAlerts) broadcast("alerts", alerts());
+      toldAlerts = text;
     });
   };
   const watchTables = (signal: AbortSignal) => {
@@ -100,7 +108,11 @@ export function eventStreams(options: {
   const start = () => {
     const controller = new AbortController();
     const beat = setInterval(() => broadcast("heartbeat", { at: at() }), HEARTBEAT_MS);
-    controller.signal.addEventListener("abort", () => clearInterval(beat));
+    const unlisten = ledger.listen((ledgers) => broadcast("ledger", ledgers));
+    controller.signal.addEventListener("abort", () => {
+      clearInterval(beat);
+      unlisten();
+    });
     void watchFlow(controller.signal);
     void watchTables(controller.signal);
     return controller;
@@ -117,7 +129,13 @@ export function eventStreams(options: {
     handle(_, response) {
       response.set({ "content-type": "text/event-stream", "cache-control": "no-store" });
       response.flushHeaders();
-      send(response, "snapshot", { at: at(), flow, tables: list });
+      send(response, "snapshot", {
+        at: at(),
+        flow,
+        tables: list,
+        ledger: ledger.ledgers(),
+        alerts: alerts(),
+      });
       clients.add(response);
       looking ??= start();
       response.on("close", () => {

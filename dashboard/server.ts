@@ -10,6 +10,7 @@ import { apiRoutes } from "./api.ts";
 import type { LabControl } from "./control.ts";
 import { eventStreams } from "./events.ts";
 import { bindPage, checkHost, checkPost } from "./guard.ts";
+import type { LedgerWatch } from "./ledger-watch.ts";
 import { replyError, sendJson } from "./reply.ts";
 import type { TableReader } from "./tables.ts";
 
@@ -22,11 +23,15 @@ export type DashboardOptions = {
   token: string;
   /** What GET /api/alerts answers; none where nobody watches. */
   alerts?: () => Alert[];
+  /** What GET /api/ledger answers and the page shows; none where nobody counts. */
+  ledger?: Pick<LedgerWatch, "ledgers" | "listen">;
   /** Where its numbers are kept; one of its own unless given. */
   registry?: Registry;
   log: Log;
   now?: () => number;
 };
+
+const NO_LEDGER: Pick<LedgerWatch, "ledgers" | "listen"> = { ledgers: () => [], listen: () => () => {} };
 
 const PAGE = fileURLToPath(new URL("./page/", import.meta.url));
 const CHART = fileURLToPath(new URL("./chart.umd.min.js", import.meta.resolve("chart.js")));
@@ -43,11 +48,12 @@ export function createDashboard(options: DashboardOptions): Express {
     allowedHosts,
     token,
     alerts = () => [],
+    ledger = NO_LEDGER,
     registry = new Registry(),
     log,
     now = Date.now,
   } = options;
-  const events = eventStreams({ tables, control, log, now });
+  const events = eventStreams({ tables, control, alerts, ledger, log, now });
   const app = express();
   app.disable("x-powered-by").disable("etag").set("query parser", "simple");
 
@@ -73,6 +79,12 @@ export function createDashboard(options: DashboardOptions): Express {
 
   app.get("/api/events", events.handle);
   app.get("/api/alerts", (request, response) => sendJson(request, response, alerts()));
+  app.get("/api/ledger", (request, response) => {
+    const lines = ledger
+      .ledgers()
+      .flatMap(({ table, verdict, lines }) => lines.map((line) => ({ table, verdict, ...line })));
+    return sendJson(request, response, lines);
+  });
   app.use("/api", apiRoutes(tables));
 
   // Asked anew each time, answered from the cache while unchanged: an upgrade is never half seen.

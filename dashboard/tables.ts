@@ -1,8 +1,11 @@
-/** The port through which the dashboard reads tables: what it uses of query's reader. Whoever opens the reader closes it. */
+/** The ports through which the dashboard reads tables: what it uses of query/. Whoever opens them closes them. */
 
+import type { PositionReader as OpenPositions, PlacedRange, TablePositions } from "../query/positions.ts";
 import type { TableReader as OpenReader } from "../query/reader.ts";
 
-export type TableReader = Omit<OpenReader, "close">;
+export type TableReader = Omit<OpenReader, "close" | "positions">;
+export type PositionReader = OpenPositions;
+export type { PlacedRange, TablePositions };
 
 type Found<K extends keyof TableReader> = Awaited<ReturnType<TableReader[K]>>;
 

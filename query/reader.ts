@@ -3,6 +3,7 @@
 import { diffDocument, diffVersions, type TableDiff } from "./diff.ts";
 import { readHistory, type VersionEntry } from "./history.ts";
 import { momentOf } from "./moment.ts";
+import { openPositions, type PositionReader } from "./positions.ts";
 import { type Preview, previewRows } from "./preview.ts";
 import { openQuery, type QueryOptions } from "./query.ts";
 import type { AskedPoint } from "./resolve.ts";
@@ -31,6 +32,8 @@ export type TableReader = {
   ): Promise<TableDiff>;
   /** One untrusted SELECT; see `Sandbox.run`. `at` is a time as ISO 8601 writes it. */
   query(request: { sql: string; version?: number; at?: string }, signal: AbortSignal): Promise<QueryAnswer>;
+  /** From which Kafka records the rows of each table are. */
+  readonly positions: PositionReader;
   close(): Promise<void>;
 };
 
@@ -48,6 +51,7 @@ export function openTableReader(options: QueryOptions & { sandbox?: Partial<Sand
     ...(options.sandbox ? { limits: options.sandbox } : {}),
   });
   return {
+    positions: openPositions(context, catalog),
     tables: (signal) => listTables(catalog, signal),
     async history(name, range, signal) {
       const { table } = await catalog.open(name, signal);

@@ -1,6 +1,7 @@
 /** Wires the page: the address, the live feed, what is loaded for it, and the views that show it. */
 
 import { formatAddress, parseAddress } from "./address.js";
+import { alertsView } from "./alerts.js";
 import { chartView } from "./chart.js";
 import { connectDialog } from "./dialog.js";
 import { byId, h, setText } from "./dom.js";
@@ -8,6 +9,7 @@ import { openFeed } from "./feed.js";
 import { flowView } from "./flow.js";
 import { headerView } from "./header.js";
 import { historyKeeper } from "./histories.js";
+import { ledgerView } from "./ledger.js";
 import { panelsView, tabsView } from "./panels.js";
 import { isTyping, timeView } from "./scrubber.js";
 import { sqlView } from "./sql.js";
@@ -27,9 +29,13 @@ const keepVersion = versionKeeper((shown) => state.set({ shown }));
 const feed = openFeed({
   onEvent(name, data) {
     if (name === "snapshot")
-      state.set({ flow: data.flow ?? state.get().flow, tables: data.tables ?? state.get().tables });
-    else if (name === "flow") state.set({ flow: data });
-    else if (name === "tables") state.set({ tables: data });
+      state.set({
+        flow: data.flow ?? state.get().flow,
+        tables: data.tables ?? state.get().tables,
+        ledger: data.ledger,
+        alerts: data.alerts,
+      });
+    else if (name !== "heartbeat") state.set({ [name]: data });
   },
   onStatus: (connection) => state.set({ connection }),
 });
@@ -58,6 +64,8 @@ const state = holdState(initialState(location.href, Date.now()), [
   followVersion,
   header,
   flowView(),
+  ledgerView(),
+  alertsView(),
   time.render,
   tabsView({ go: (href) => go(parseAddress(href)) }),
   panels,

@@ -17,6 +17,8 @@ import { parseAddress } from "./address.js";
  * @property {Connection} connection
  * @property {import("../events.ts").TableList | null} tables
  * @property {import("../flow.ts").Flow | null} flow
+ * @property {readonly import("../ledger-watch.ts").TableLedger[] | null} ledger
+ * @property {readonly import("../alerts.ts").Alert[]} alerts
  * @property {History | null} history
  * @property {Shown} shown
  * @property {number} clock Milliseconds, moves once a second: for ages.
@@ -29,6 +31,8 @@ export function initialState(address, now) {
     connection: { status: "connecting", heardAt: null, retryAt: null },
     tables: null,
     flow: null,
+    ledger: null,
+    alerts: [],
     history: null,
     shown: { detail: null, isLoading: false, problem: null },
     clock: now,

@@ -264,6 +264,12 @@ export function fakeLab(versions = 12): FakeLab {
   };
   const control: LabControl = {
     parts: async () => parts(),
+    streams: () => [
+      { topic: "my-topic", table: "my_topic", isRouted: false },
+      { topic: "orders", table: "orders", isRouted: false },
+    ],
+    readTopic: (_topic, _reader, signal) =>
+      new Promise((resolve) => signal.addEventListener("abort", () => resolve())),
     async topics() {
       if (faults.brokerGone)
         throw new LabError("BROKER_UNREACHABLE", "no broker answers at localhost:9092", {
