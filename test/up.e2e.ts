@@ -5,6 +5,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import { type LabRun, lab, startLab } from "./support/lab.ts";
 import { openBrowser, openPage } from "./support/page.ts";
 import { until } from "./support/until.ts";
@@ -170,6 +171,28 @@ test("kill -9 of the supervisor leaves none behind, and the next start heals wha
 
   const healed = up(t, cwd, "--for", "15s");
   assert.equal((await healed.ended).status, 0, healed.stderr().slice(-3000));
+  const { n, d } = await counted(cwd, "orders");
+  assert.equal(n, d);
+});
+
+test("Ctrl+C twice ends at once, though a part hangs, leaves none behind, and the next start goes on", async (t) => {
+  const cwd = await emptyFolder(t);
+  const run = up(t, cwd);
+  await run.printed(/dashboard +http/, 120_000);
+  await hasRows(cwd, "orders", 10);
+  const pids = await partPids(cwd);
+  const { pid: hanging } = JSON.parse(await readFile(join(cwd, "lab-data", "run", "ingest.json"), "utf8"));
+  process.kill(hanging, "SIGSTOP");
+  run.child.kill("SIGINT");
+  await run.printed(/Stopping: .*Ctrl\+C again/, 30_000);
+  // Signals that follow at once are the echo of the first (core/lifecycle.ts).
+  await delay(500);
+  run.child.kill("SIGINT");
+  assert.equal((await run.ended).status, 1, run.stderr().slice(-3000));
+  await until("all parts are gone", () => !pids.some(isAlive), { deadlineMs: 60_000 });
+
+  const next = up(t, cwd, "--for", "5s");
+  assert.equal((await next.ended).status, 0, next.stderr().slice(-3000));
   const { n, d } = await counted(cwd, "orders");
   assert.equal(n, d);
 });
