@@ -21,9 +21,9 @@ export type Beat = Run & {
 /** Messages of a run and a window that commits of a table settled. */
 export type Settled = Run & {
   windowMs: number;
-  rows: number;
+  /** Rows, letters, and what a transform left out. */
+  received: number;
   letters: number;
-  skipped: number;
   checksum: number;
 };
 
@@ -141,7 +141,7 @@ export function answerFor(facts: TopicFacts, span: Span, nowMs: number): TopicAn
     topic: facts.topic,
     answer,
     ...{ produced: sums.produced, settled: sums.settled, letters: sums.letters, unproven: sums.unproven },
-    unstamped: unstamped.reduce((sum, { rows, letters, skipped }) => sum + rows + letters + skipped, 0),
+    unstamped: unstamped.reduce((sum, { received }) => sum + received, 0),
     percent: percentOf(answer, sums.agreed, sums.produced),
     findings,
   };
@@ -187,7 +187,7 @@ function cellsOf(statements: readonly Statement[], settled: readonly Settled[]):
     const { epoch, windowMs } = (said ?? found)!;
     return {
       ...{ epoch, windowMs, stated: said?.count ?? 0, letters: found?.letters ?? 0 },
-      found: found ? found.rows + found.letters + found.skipped : 0,
+      found: found?.received ?? 0,
       isSame: said?.checksum === found?.checksum,
     };
   });
