@@ -1,0 +1,71 @@
+/** What a record's value is, of what the table kept of it. */
+
+import { LabError } from "../core/errors.ts";
+import { quoteName } from "../engine/instance.ts";
+import type { Column, Value } from "../engine/result.ts";
+import { jsonWriter } from "./json-row.ts";
+import type { Origin } from "./origin.ts";
+
+/**
+ * How values are made of rows that did not keep them: as an object of JSON with a field a column, or as the bytes of column `value`. "auto" is
+ * the second for a table whose columns are `key` and `value`, of text or bytes, as streams of these formats make it.
+ */
+export type ValueForm = "auto" | "json" | "column";
+
+export type ValuePlan = {
+  /** What to select beside the origin. */
+  select: readonly string[];
+  /** Rows without the bytes of their value are told apart: which were none, and which are made again. */
+  read(columns: readonly Column[]): (row: readonly Value[]) => { value: Buffer | null; isOriginal: boolean };
+};
+
+/** `isRawWhole`: every row in question has its raw value, so that nothing else need be read. USAGE where there is no column `value`. */
+export function planValue(origin: Origin, form: ValueForm, isRawWhole: boolean): ValuePlan {
+  const { raw, columns } = origin;
+  const rawSelect = raw === undefined ? [] : [`${raw} AS raw`];
+  if (isRawWhole && raw !== undefined) return { select: rawSelect, read: () => (row) => original(row[0]!) };
+  const valueColumn = columnOf(origin, form);
+  const select =
+    valueColumn === undefined
+      ? columns.map(({ name }) => quoteName(name))
+      : [valueColumn.type === "binary" ? quoteName("value") : `encode(${quoteName("value")})`];
+  const skip = rawSelect.length;
+  return {
+    select: [...rawSelect, ...select],
+    read(selected) {
+      const isOriginalAt = (row: readonly Value[]) => skip > 0 && row[0] !== null;
+      if (valueColumn !== undefined)
+        return (row) =>
+          isOriginalAt(row) ? original(row[0]!) : { ...original(row[skip]!), isOriginal: false };
+      const write = jsonWriter(selected.slice(skip));
+      return (row) => {
+        if (isOriginalAt(row)) return original(row[0]!);
+        const rest = row.slice(skip);
+        // Where values are kept, a row that has neither value nor columns came of a message that had none.
+        if (skip > 0 && rest.every((one) => one === null)) return { value: null, isOriginal: true };
+        return { value: Buffer.from(write(rest)), isOriginal: false };
+      };
+    },
+  };
+}
+
+function columnOf({ columns }: Origin, form: ValueForm) {
+  if (form === "json") return undefined;
+  const isPlain = (type: unknown) => type === "string" || type === "binary";
+  const value = columns.find(({ name, type }) => name === "value" && isPlain(type));
+  if (form === "column") {
+    if (value !== undefined) return value;
+    throw new LabError("USAGE", "the table has no column value of text or bytes to send", {
+      hint: "leave --value out, or send objects: --value json",
+    });
+  }
+  const isOfMessages =
+    columns.length === 2 && columns.some(({ name, type }) => name === "key" && isPlain(type));
+  return isOfMessages ? value : undefined;
+}
+
+function original(value: Value): { value: Buffer | null; isOriginal: boolean } {
+  if (value === null) return { value: null, isOriginal: true };
+  const bytes = value as Uint8Array;
+  return { value: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), isOriginal: true };
+}
