@@ -30,8 +30,11 @@ import type { LeafBuilder } from "./leaf-builder.ts";
 export type JsonBuilder = {
   /** The message as a tree, with the leaves in it. */
   readonly root: Node;
-  /** The messages that follow stand in `bytes`: valid UTF-8, a newline behind each. Forgets what was met. */
-  begin(bytes: Uint8Array): void;
+  /**
+   * Empties the leaves for the messages of `bytes`, so many of them: a newline stands behind each, and those that `append` is asked for are
+   * valid UTF-8.
+   */
+  begin(bytes: Uint8Array, messages: number): void;
   /** Appends a row with the values of the message from `start` to `end`; false, with nothing appended, where that is not plainly right. */
   append(start: number, end: number): boolean;
 };
@@ -102,7 +105,7 @@ export function createJsonBuilder(
     const isTrue = first === LETTER_T;
     if (!isTrue && first !== LETTER_F) return false;
     if (!cursor.word(isTrue ? TRUE : FALSE)) return false;
-    leaf.bytes[leaf.add(repetition)] = isTrue ? 1 : 0;
+    leaf.addBoolean(repetition, isTrue);
     return true;
   }
 
@@ -258,8 +261,9 @@ export function createJsonBuilder(
 
   return {
     root,
-    begin(from) {
+    begin(from, messages) {
       bytes = from;
+      for (const leaf of leaves) leaf.begin(from, leaf.leaf.maxRepetition === 0 ? messages : 0);
       cursor.open(from);
       objects = 0;
       forgetMet(root);

@@ -37,7 +37,7 @@ export function addInteger(
   if (digits === 0 || digits > mostDigits || !endsNumber(bytes[at]!)) return false;
   if (bytes[from] === ZERO && (digits > 1 || isNegative)) return false;
   if (digits > DOUBLE_DIGITS) addLong(bytes, from + DOUBLE_DIGITS, at, head, isNegative, leaf, repetition);
-  else if (leaf.leaf.physical === "int32") leaf.high[leaf.add(repetition)] = isNegative ? -value : value;
+  else if (leaf.leaf.physical === "int32") leaf.addInt32(repetition, isNegative ? -value : value);
   else leaf.addInt64(repetition, isNegative ? -value : value);
   return true;
 }
@@ -202,7 +202,7 @@ export function addDecimal(
 
 /** A decimal's digits as one whole number below 2^53 in size. */
 function addUnscaled(leaf: LeafBuilder, repetition: number, value: number): void {
-  if (leaf.leaf.physical === "int32") leaf.high[leaf.add(repetition)] = value;
+  if (leaf.leaf.physical === "int32") leaf.addInt32(repetition, value);
   else if (leaf.leaf.physical === "int64") leaf.addInt64(repetition, value);
   else addFixed(leaf, repetition, BigInt(value));
 }
@@ -210,7 +210,7 @@ function addUnscaled(leaf: LeafBuilder, repetition: number, value: number): void
 /** A decimal's digits as one whole number, of any size that its leaf holds. */
 export function addWideUnscaled(leaf: LeafBuilder, repetition: number, value: bigint): void {
   if (leaf.leaf.physical === "fixed") addFixed(leaf, repetition, value);
-  else if (leaf.leaf.physical === "int32") leaf.high[leaf.add(repetition)] = Number(value);
+  else if (leaf.leaf.physical === "int32") leaf.addInt32(repetition, Number(value));
   else addWideInteger(leaf, repetition, value);
 }
 

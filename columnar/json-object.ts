@@ -68,7 +68,7 @@ function addScalar(node: Node, value: Exclude<JsonValue, null>, type: string, re
       return;
     case "integer": {
       const whole = BigInt(plainDecimal(exactDecimal((value as JsonNumber).text), MOST_DIGITS, 0)!);
-      if (leaf.leaf.physical === "int32") leaf.high[leaf.add(repetition)] = Number(whole);
+      if (leaf.leaf.physical === "int32") leaf.addInt32(repetition, Number(whole));
       else addWideInteger(leaf, repetition, whole);
       return;
     }
@@ -86,10 +86,10 @@ function addScalar(node: Node, value: Exclude<JsonValue, null>, type: string, re
       return;
     }
     case "boolean":
-      leaf.bytes[leaf.add(repetition)] = value === true ? 1 : 0;
+      leaf.addBoolean(repetition, value === true);
       return;
     case "date":
-      leaf.high[leaf.add(repetition)] = daysOf(value as string);
+      leaf.addInt32(repetition, daysOf(value as string));
       return;
     case "timestamp": {
       const { seconds, micros } = timeOf(value as string, node.hasZone);

@@ -27,7 +27,7 @@ const EXACT_SECONDS = 9_007_199_253;
 export function addDate(cursor: JsonCursor, leaf: LeafBuilder, repetition: number): boolean {
   const days = readDay(cursor);
   if (days === NO_DAY || cursor.bytes[cursor.at++] !== QUOTE) return false;
-  leaf.high[leaf.add(repetition)] = days;
+  leaf.addInt32(repetition, days);
   return true;
 }
 

@@ -56,7 +56,7 @@ export class LeafBuilder implements LeafVector {
     this.#extra = NO_BYTES;
   }
 
-  /** Adds the entry of a value and says at which place of the arrays the value goes. */
+  /** Adds the entry of a value and says at which place of the arrays the value goes: of those there are then, which may be larger ones. */
   add(repetition: number): number {
     if (this.entries === this.#room) this.#resize(Math.max(64, this.#room * 2), true);
     this.#definitions[this.entries] = this.#maxDefinition;
@@ -71,6 +71,16 @@ export class LeafBuilder implements LeafVector {
     this.#definitions[this.entries] = definition;
     if (this.#isRepeated) this.#repetitions[this.entries] = repetition;
     this.entries++;
+  }
+
+  addInt32(repetition: number, value: number): void {
+    const i = this.add(repetition);
+    this.high[i] = value;
+  }
+
+  addBoolean(repetition: number, value: boolean): void {
+    const i = this.add(repetition);
+    this.bytes[i] = value ? 1 : 0;
   }
 
   /** `value` is whole and below 2^53 in size. */

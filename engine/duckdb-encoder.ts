@@ -8,6 +8,7 @@ import { type Check, type ConstrainedTable, compileConstraints } from "./constra
 import { encodeApart } from "./encode-apart.ts";
 import type { BadRecord, Encoded, EncodePlan, Encoder } from "./encoder.ts";
 import { openEngine } from "./instance.ts";
+import { inferMessages } from "./json-evolve.ts";
 import { createJsonSource, type Source } from "./json-source.ts";
 import { withRawValue } from "./kafka-column.ts";
 import { rowsOfMessages } from "./message-rows.ts";
@@ -227,7 +228,7 @@ export async function createEncoder(options: EncoderOptions): Promise<Encoder> {
   }
 
   async function inferInput(batch: RawBatch, format: EncodePlan["format"], signal: AbortSignal) {
-    return plainSchema(format) ?? json.infer(batch, signal);
+    return plainSchema(format) ?? inferMessages(batch, signal);
   }
 
   /** The transform over `messages` as they stand, of schema `input`. */

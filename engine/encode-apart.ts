@@ -73,7 +73,8 @@ export function encodeApart(encode: Encode): Encode {
   };
 }
 
-const BAD_TIMESTAMP = {
+/** A record whose time `isStorableTime` refuses is no row. */
+export const BAD_TIMESTAMP = {
   stage: "decode",
   code: "BAD_TIMESTAMP",
   message: "the record's time is beyond what a timestamp can hold: it is in milliseconds since 1970",
@@ -149,7 +150,8 @@ function isAboutMemory(error: unknown): boolean {
   return /^Out of Memory Error/.test((error as Error).message);
 }
 
-function asStoreFull(error: unknown): unknown {
+/** STORE_FULL in place of what a full disk makes fail; `error` itself otherwise. */
+export function asStoreFull(error: unknown): unknown {
   const { code, message } = error as NodeJS.ErrnoException;
   const isFull =
     code === "ENOSPC" || code === "EDQUOT" || /no space left on device|quota exceeded/i.test(message);

@@ -8,6 +8,7 @@ import type { StructField, StructType } from "../delta/types.ts";
 import type { EncodedFile } from "./encoder.ts";
 import { type ColumnTexts, statsOfFile } from "./file-stats.ts";
 import { type Engine, quoteName, quoteText, type Row } from "./instance.ts";
+import { requireOwnNames } from "./own-names.ts";
 
 export type WriteOptions = {
   engine: Engine;
@@ -30,20 +31,6 @@ const ROWS = '"lab rows"';
 
 /** Level 1 is a third cheaper than the default 3 and gives files of the same size here. */
 const FORMAT = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, RETURN_STATS";
-
-/** Columns that are put beside those of a table while its rows are looked at and written: their places, order and partitions. */
-const HELPERS = /^lab (file|row|rows|z|part|route|rank \d+|combination|key \d+)$/i;
-
-/** UNSUPPORTED_FEATURE where a column of the table has the name of one that is put beside it: one would be taken for the other. */
-export function requireOwnNames({ fields }: StructType): void {
-  const taken = fields.find(({ name }) => HELPERS.test(name));
-  if (taken === undefined) return;
-  throw new LabError(
-    "UNSUPPORTED_FEATURE",
-    `rows with a column ${quoteName(taken.name)} cannot be written here: the name is needed while rows are written`,
-    { hint: "name the column otherwise", details: { column: taken.name } },
-  );
-}
 
 /** Writes the rows; there must be some where there are no partition columns. UNSUPPORTED_FEATURE for a binary one. */
 export async function writeRowFiles(options: WriteOptions): Promise<EncodedFile[]> {

@@ -1,0 +1,188 @@
+/**
+ * The encoder that needs no DuckDB for what most streams are: JSON messages as they are. One walk fills vectors, and they are written as Parquet.
+ * All else goes to another encoder, which is opened when it is needed first.
+ */
+
+import { randomUUID } from "node:crypto";
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { asStoreFull } from "../engine/encode-apart.ts";
+import type { Encoded, EncodedFile, EncodePlan, Encoder } from "../engine/encoder.ts";
+import { inferMessages } from "../engine/json-evolve.ts";
+import { KAFKA_FIELD, withRawValue } from "../engine/kafka-column.ts";
+import type { RawBatch } from "../engine/raw-batch.ts";
+import { plainSchema } from "../engine/text-source.ts";
+import { hasConditions, isPlain } from "./encoder-plan.ts";
+import { type JsonRows, readJsonRows } from "./json-rows.ts";
+import { fillKafka, kafkaMembers } from "./kafka-columns.ts";
+import type { LeafVector } from "./leaf-vector.ts";
+import { createParquetWriter } from "./parquet-writer.ts";
+import type { Compress } from "./parquet-zstd.ts";
+import { isDatable, type PartitionColumn, partRows } from "./partition-rows.ts";
+import { scatter } from "./scatter.ts";
+import { createTableBuilder, type TableBuilder } from "./table-builder.ts";
+
+export type ColumnEncoderOptions = {
+  /** Files go here. */
+  stagingDir: string;
+  /** Opens the encoder for all that is not plain; its files may go to the same folder. Asked once, and closed with this one. */
+  openInner: () => Promise<Encoder>;
+  compress: Compress;
+};
+
+/** A builder gets fast by use: those of the schemas used last are kept, the vectors' memory for the very last one only. */
+const KEPT_BUILDERS = 16;
+
+/** One batch is encoded at a time; further calls wait. */
+export async function createColumnEncoder(options: ColumnEncoderOptions): Promise<Encoder> {
+  const { stagingDir } = options;
+  await mkdir(stagingDir, { recursive: true });
+  const writer = createParquetWriter({ compress: options.compress });
+  const builders = createBuilders();
+  let opening: Promise<Encoder> | undefined;
+  let last: Promise<unknown> = Promise.resolve();
+
+  function inner(): Promise<Encoder> {
+    opening ??= options.openInner();
+    return opening;
+  }
+
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = last.then(work, work);
+    last = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async function encode(batch: RawBatch, asked: EncodePlan, signal: AbortSignal): Promise<Encoded> {
+    const plan = asked.keepRaw ? { ...asked, schema: withRawValue(asked.schema) } : asked;
+    const read = isPlain(plan)
+      ? await readJsonRows(batch, plan, (schema) => builders.builderFor({ ...plan, schema }), signal)
+      : undefined;
+    if (read === undefined || !canDerive(batch, plan)) return (await inner()).encode(batch, asked, signal);
+    const { schema, bad, places } = read;
+    const counts = countRows(batch, places);
+    const evolvedSchema = schema === asked.schema ? undefined : schema;
+    const files = places.length === 0 ? [] : await writeFiles(batch, plan, read, signal);
+    return { files, bad, counts, evolvedSchema };
+  }
+
+  async function writeFiles(
+    batch: RawBatch,
+    plan: EncodePlan,
+    { table, places }: JsonRows,
+    signal: AbortSignal,
+  ): Promise<EncodedFile[]> {
+    const kafka = table.schema.fields.find(({ name }) => name === KAFKA_FIELD.name);
+    if (kafka) fillKafka(kafkaMembers(kafka)!, table.kafka, batch, places, plan.keepRaw);
+    const { partitions, partitionOf } = partRows(partitionColumns(plan, table), places.length, (row) =>
+      batch.timestampMs(places[row]!),
+    );
+    const vectorsOf = vectorsByPartition(table.vectors, partitionOf, partitions);
+    const stats = {
+      schema: table.schema,
+      partitionColumns: plan.partitionColumns,
+      configuration: plan.configuration ?? {},
+    };
+    const files: EncodedFile[] = [];
+    try {
+      for (const [i, { values, rows }] of partitions.entries()) {
+        const file = join(stagingDir, `${randomUUID()}.parquet`);
+        const described: EncodedFile = { file, partitionValues: values, rows, size: 0, stats: "" };
+        files.push(described);
+        const content = { schema: table.parquet, vectors: vectorsOf[i]!, rows, table: stats };
+        Object.assign(described, await writer.write(file, content, signal));
+      }
+      return files;
+    } catch (error) {
+      await Promise.all(files.map(({ file }) => rm(file, { force: true })));
+      signal.throwIfAborted();
+      throw asStoreFull(error);
+    }
+  }
+
+  const infer = async (batch: RawBatch, format: EncodePlan["format"], signal: AbortSignal) =>
+    plainSchema(format) ?? inferMessages(batch, signal);
+
+  return {
+    encode: (batch, plan, signal) => inTurn(() => encode(batch, plan, signal)),
+    inferSchema: (batch, plan, signal) =>
+      inTurn(async () =>
+        plan.transform === undefined
+          ? (plan.input ?? infer(batch, plan.format, signal))
+          : (await inner()).inferSchema(batch, plan, signal),
+      ),
+    inferInput: (batch, plan, signal) => inTurn(() => infer(batch, plan.format, signal)),
+    checkConstraints: (table, signal) =>
+      inTurn(async () => {
+        if (hasConditions(table)) await (await inner()).checkConstraints(table, signal);
+      }),
+    checkTransform: (sql, input, signal, keepRaw) =>
+      inTurn(async () => (await inner()).checkTransform(sql, input, signal, keepRaw)),
+    checkRoute: (sql, rows, signal) => inTurn(async () => (await inner()).checkRoute(sql, rows, signal)),
+    async close() {
+      await last;
+      await (await opening)?.close();
+    },
+  };
+}
+
+/** A day or an hour beyond the years that have four digits is DuckDB's to write. */
+function canDerive(batch: RawBatch, { derived }: EncodePlan): boolean {
+  if (derived.length === 0) return true;
+  for (let i = 0; i < batch.length; i++) if (!isDatable(batch.timestampMs(i))) return false;
+  return true;
+}
+
+function partitionColumns(plan: EncodePlan, table: TableBuilder): PartitionColumn[] {
+  return plan.partitionColumns.map((name) => {
+    const field = table.schema.fields.find((one) => one.name === name)!;
+    const derived = plan.derived.find(({ column }) => column === name);
+    const isDerived = field.type === "string" && derived !== undefined && derived.kind !== "bucket";
+    return { field, given: table.partitions.get(name)!, derived: isDerived ? derived.kind : undefined };
+  });
+}
+
+function vectorsByPartition(
+  vectors: readonly LeafVector[],
+  partitionOf: Uint32Array,
+  partitions: readonly { rows: number }[],
+): LeafVector[][] {
+  if (partitions.length === 1) return [[...vectors]];
+  const rowLists = partitions.map(({ rows }) => new Uint32Array(rows));
+  const filled = new Uint32Array(partitions.length);
+  for (const [row, place] of partitionOf.entries()) rowLists[place]![filled[place]!++] = row;
+  const parts = vectors.map((vector) => scatter(vector, rowLists));
+  return partitions.map((_, i) => parts.map((part) => part[i]!));
+}
+
+function countRows(batch: RawBatch, places: Uint32Array): Encoded["counts"] {
+  const counts: Encoded["counts"] = new Map();
+  for (let i = 0; i < batch.length; i++)
+    if (!counts.has(batch.partition(i))) counts.set(batch.partition(i), { rows: 0, skipped: 0 });
+  for (const place of places) counts.get(batch.partition(place))!.rows++;
+  return counts;
+}
+
+/** Builders by what they are for. */
+function createBuilders() {
+  const kept = new Map<string, TableBuilder>();
+  let last: TableBuilder | undefined;
+  return {
+    /** Undefined where the plan, of a schema that grew, is plain no more. */
+    builderFor(plan: EncodePlan): TableBuilder | undefined {
+      if (!isPlain(plan)) return undefined;
+      const { schema, partitionColumns } = plan;
+      const ignoreUnknown = plan.onUnknownField === "ignore";
+      const key = JSON.stringify([schema, partitionColumns, ignoreUnknown]);
+      let builder = kept.get(key);
+      if (builder === undefined) {
+        if (kept.size >= KEPT_BUILDERS) kept.clear();
+        builder = createTableBuilder(schema, partitionColumns, { ignoreUnknown });
+        kept.set(key, builder);
+      }
+      if (last !== builder) last?.release();
+      last = builder;
+      return builder;
+    },
+  };
+}
