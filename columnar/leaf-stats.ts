@@ -4,6 +4,7 @@ import { unscaledText } from "../delta/decimal.ts";
 import type { TypedValue } from "../delta/partition-value.ts";
 import { decimalOf } from "../delta/schema.ts";
 import type { Leaf, LeafValues } from "./leaf-vector.ts";
+import { bytesAt, compare, headAt, type Strings, stringsOf } from "./parquet-strings.ts";
 
 export type Extremes = {
   /** Places; -1 where there is no value, or none but NaN. Strings and binaries are ordered by their bytes, as unsigned. */
@@ -34,7 +35,7 @@ export function extremesOf(
     case "int64":
       return ofHalves(values.low, values.high, from, count, listed, found);
     case "bytes":
-      return ofBytes(values, from, count, listed, found);
+      return ofStrings(stringsOf(values), from, count, listed, found);
     case "fixed":
       return ofFixed(values.bytes, from, count, listed, found);
   }
@@ -78,45 +79,51 @@ function ofHalves(
 ): Extremes {
   let min = listed === null ? from : listed[0]!;
   let max = min;
+  let minTop = high[min]!;
+  let minBottom = low[min]!;
+  let maxTop = minTop;
+  let maxBottom = minBottom;
   for (let i = 1; i < count; i++) {
     const at = listed === null ? from + i : listed[i]!;
     const top = high[at]!;
-    if (top < high[min]! || (top === high[min] && low[at]! < low[min]!)) min = at;
-    else if (top > high[max]! || (top === high[max] && low[at]! > low[max]!)) max = at;
+    const bottom = low[at]!;
+    if (top < minTop || (top === minTop && bottom < minBottom)) {
+      min = at;
+      minTop = top;
+      minBottom = bottom;
+    } else if (top > maxTop || (top === maxTop && bottom > maxBottom)) {
+      max = at;
+      maxTop = top;
+      maxBottom = bottom;
+    }
   }
   found.min = min;
   found.max = max;
   return found;
 }
 
-function ofBytes(
-  values: LeafValues & { kind: "bytes" },
+function ofStrings(
+  strings: Strings,
   from: number,
   count: number,
   listed: Int32Array | null,
   found: Extremes,
 ): Extremes {
-  const { start, length, source, extra } = values;
-  const compare = (a: number, b: number): number => {
-    const isExtra = start[a]! >= source.length;
-    const isOtherExtra = start[b]! >= source.length;
-    const own = isExtra ? extra : source;
-    const other = isOtherExtra ? extra : source;
-    let at = isExtra ? start[a]! - source.length : start[a]!;
-    let otherAt = isOtherExtra ? start[b]! - source.length : start[b]!;
-    const end = at + Math.min(length[a]!, length[b]!);
-    while (at < end) {
-      const difference = own[at++]! - other[otherAt++]!;
-      if (difference !== 0) return difference;
-    }
-    return length[a]! - length[b]!;
-  };
   let min = listed === null ? from : listed[0]!;
   let max = min;
+  let minHead = headAt(strings, min);
+  let maxHead = minHead;
   for (let i = 1; i < count; i++) {
     const at = listed === null ? from + i : listed[i]!;
-    if (compare(at, min) < 0) min = at;
-    else if (compare(at, max) > 0) max = at;
+    const head = headAt(strings, at);
+    if (head > minHead && head < maxHead) continue;
+    if (head <= minHead && compare(strings, at, min) < 0) {
+      min = at;
+      minHead = head;
+    } else if (head >= maxHead && compare(strings, at, max) > 0) {
+      max = at;
+      maxHead = head;
+    }
   }
   found.min = min;
   found.max = max;
@@ -151,14 +158,6 @@ function ofFixed(
   return found;
 }
 
-/** The bytes of the value at a place of a leaf of strings or binaries: a view. */
-export function bytesAt(values: LeafValues & { kind: "bytes" }, place: number): Uint8Array {
-  const { start, length, source, extra } = values;
-  const isExtra = start[place]! >= source.length;
-  const at = isExtra ? start[place]! - source.length : start[place]!;
-  return (isExtra ? extra : source).subarray(at, at + length[place]!);
-}
-
 /** The value at a place, as statistics take it. */
 export function typedValue(leaf: Leaf, values: LeafValues, place: number): TypedValue {
   const decimal = decimalOf(leaf.type);
@@ -178,7 +177,7 @@ export function typedValue(leaf: Leaf, values: LeafValues, place: number): Typed
     case "double":
       return values.numbers[place]!;
     case "bytes": {
-      const bytes = bytesAt(values, place);
+      const bytes = bytesAt(stringsOf(values), place);
       return leaf.type === "string" ? Buffer.from(bytes).toString("utf8") : bytes;
     }
     case "fixed": {

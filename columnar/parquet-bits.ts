@@ -67,7 +67,8 @@ function putGroups(sink: ByteSink, values: Numbers, from: number, to: number, wi
   sink.length = end;
 }
 
-function putRun(sink: ByteSink, value: number, length: number, width: number): void {
+/** A run as `putHybrid` has it, where it is known that all values are the same. */
+export function putRun(sink: ByteSink, value: number, length: number, width: number): void {
   putVarint(sink, 2 * length);
   for (let shift = 0; shift < width; shift += 8) putByte(sink, (value >>> shift) & 255);
 }

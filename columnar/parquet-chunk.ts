@@ -2,9 +2,9 @@
 
 import { type Extremes, extremesOf } from "./leaf-stats.ts";
 import type { LeafValues, LeafVector } from "./leaf-vector.ts";
-import { bitWidth, putHybrid } from "./parquet-bits.ts";
+import { bitWidth, putHybrid, putRun } from "./parquet-bits.ts";
 import { type ByteSink, contents, createByteSink, putByte, putBytes, putWord } from "./parquet-bytes.ts";
-import type { Dictionary, DictionaryMaker } from "./parquet-dictionary.ts";
+import { createDictionaryMaker, type Dictionary } from "./parquet-dictionary.ts";
 import { putPageHeader } from "./parquet-footer.ts";
 import { nextPage, type Stretch } from "./parquet-pages.ts";
 import { ENCODING, encodingOf, putPlain, putValues } from "./parquet-values.ts";
@@ -33,7 +33,8 @@ export type ChunkWriter = (file: ByteSink, fileOffset: number, vector: LeafVecto
 /** Less gain than this is not worth the reader's work. */
 const WORTH_COMPRESSION = 0.95;
 
-export function createChunkWriter(compress: Compress, makeDictionary: DictionaryMaker): ChunkWriter {
+export function createChunkWriter(compress: Compress, pageRows: number): ChunkWriter {
+  const makeDictionary = createDictionaryMaker();
   const raw = createByteSink(1 << 20);
 
   return (file, fileOffset, vector, stretch) => {
@@ -54,7 +55,7 @@ export function createChunkWriter(compress: Compress, makeDictionary: Dictionary
       pages.push({ values: dictionary.size, from: 0, to: raw.length, kind: "dictionary" });
     }
     for (let at = { ...stretch, end: stretch.first, endValue: firstValue }; at.end < stretch.end; ) {
-      at = nextPage(vector, { ...stretch, first: at.end, firstValue: at.endValue });
+      at = nextPage(vector, { ...stretch, first: at.end, firstValue: at.endValue }, pageRows);
       const from = raw.length;
       putLevels(raw, vector, at);
       if (dictionary) {
@@ -137,8 +138,10 @@ function putLevels(sink: ByteSink, { leaf, repetition, definition }: LeafVector,
   ] as const) {
     if (levels === null || most === 0) continue;
     const start = sink.length;
+    const isFull = levels === definition && page.endValue - page.firstValue === page.end - page.first;
     putWord(sink, 0);
-    putHybrid(sink, levels, page.first, page.end, bitWidth(most));
+    if (isFull) putRun(sink, most, page.end - page.first, bitWidth(most));
+    else putHybrid(sink, levels, page.first, page.end, bitWidth(most));
     sink.view.setInt32(start, sink.length - start - 4, true);
   }
 }

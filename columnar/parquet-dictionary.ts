@@ -1,6 +1,7 @@
 /** Which values of a column occur, and which of them each one is: for columns that repeat themselves. */
 
 import type { LeafValues } from "./leaf-vector.ts";
+import { hashAt, isSame, type Strings, stringsOf } from "./parquet-strings.ts";
 
 /** Valid until the next one is made with the same `DictionaryMaker`. */
 export type Dictionary = {
@@ -31,14 +32,15 @@ export function createDictionaryMaker(): DictionaryMaker {
   let indices = new Int32Array(0);
   const places = new Int32Array(MOST_ENTRIES);
   const hashes = new Int32Array(MOST_ENTRIES);
-  /** Entry + 1 by hash; 0 is free. Half of it is free at least. */
-  let slots = new Int32Array(FIRST_SLOTS);
+  /** Entry + 1 by hash, 0 is free; of those up to `mask` half is free at least. */
+  const slots = new Int32Array(2 * MOST_ENTRIES);
+  let mask = 0;
   let size = 0;
 
   function clear(count: number): void {
     if (indices.length < count) indices = new Int32Array(count + (count >> 2));
-    if (slots.length > 4 * FIRST_SLOTS) slots = new Int32Array(FIRST_SLOTS);
-    else slots.fill(0);
+    mask = FIRST_SLOTS - 1;
+    slots.fill(0, 0, mask + 1);
     size = 0;
   }
 
@@ -48,13 +50,13 @@ export function createDictionaryMaker(): DictionaryMaker {
     places[size] = place;
     hashes[size] = hash;
     slots[slot] = ++size;
-    if (2 * size > slots.length) grow();
+    if (2 * size > mask + 1) grow();
     return true;
   }
 
   function grow(): void {
-    slots = new Int32Array(4 * slots.length);
-    const mask = slots.length - 1;
+    mask = 4 * mask + 3;
+    slots.fill(0, 0, mask + 1);
     for (let entry = 0; entry < size; entry++) {
       let slot = hashes[entry]! & mask;
       while (slots[slot] !== 0) slot = (slot + 1) & mask;
@@ -69,12 +71,12 @@ export function createDictionaryMaker(): DictionaryMaker {
       const highWord = high[step * i]!;
       let hash = Math.imul(lowWord ^ Math.imul(highWord, 0x85ebca6b), 0x9e3779b1);
       hash ^= hash >>> 15;
-      let slot = hash & (slots.length - 1);
+      let slot = hash & mask;
       let entry = slots[slot]! - 1;
       while (entry >= 0) {
         const place = step * places[entry]!;
         if (low[place] === lowWord && high[place] === highWord) break;
-        slot = (slot + 1) & (slots.length - 1);
+        slot = (slot + 1) & mask;
         entry = slots[slot]! - 1;
       }
       if (entry < 0) {
@@ -86,41 +88,38 @@ export function createDictionaryMaker(): DictionaryMaker {
     return true;
   }
 
-  function ofBytes(values: LeafValues & { kind: "bytes" }, from: number, to: number): boolean {
-    const { start, length, source, extra } = values;
+  function ofStrings(strings: Strings, from: number, to: number): boolean {
+    const { start, length } = strings;
     let bytes = 0;
+    let last = 0;
     for (let i = from; i < to; i++) {
-      const size = length[i]!;
-      const isExtra = start[i]! >= source.length;
-      const own = isExtra ? extra : source;
-      const at = isExtra ? start[i]! - source.length : start[i]!;
-      const hash = hashOf(own, at, size);
-      let slot = hash & (slots.length - 1);
+      // Values that stand in one place are the same: a topic's name, say.
+      if (i > from && start[i] === start[i - 1] && length[i] === length[i - 1]) {
+        indices[i - from] = last;
+        continue;
+      }
+      const hash = hashAt(strings, i);
+      let slot = hash & mask;
       let entry = slots[slot]! - 1;
       let steps = 0;
       while (entry >= 0) {
         if (hashes[entry] === hash) {
-          const place = places[entry]!;
-          const isOtherExtra = start[place]! >= source.length;
-          const other = isOtherExtra ? extra : source;
-          const otherAt = isOtherExtra ? start[place]! - source.length : start[place]!;
-          if (length[place] === size && (place === i || isSame(own, at, other, otherAt, size))) break;
+          if (isSame(strings, i, places[entry]!)) break;
           if (++steps > MOST_STEPS) return false;
         }
-        slot = (slot + 1) & (slots.length - 1);
+        slot = (slot + 1) & mask;
         entry = slots[slot]! - 1;
       }
       if (entry < 0) {
-        bytes += size;
-        entry = countOfEntries();
+        entry = size;
+        bytes += length[i]!;
         if (bytes > MOST_BYTES || !add(i, hash, slot, i - from)) return false;
       }
+      last = entry;
       indices[i - from] = entry;
     }
     return true;
   }
-
-  const countOfEntries = () => size;
 
   return (values, from, to) => {
     clear(to - from);
@@ -148,31 +147,9 @@ export function createDictionaryMaker(): DictionaryMaker {
         return ofWords(words, words.subarray(1), 2, from, to);
       }
       case "bytes":
-        return ofBytes(values, from, to);
+        return ofStrings(stringsOf(values), from, to);
       default:
         return false;
     }
   }
-}
-
-/** Of all bytes of a short value, of both ends of a long one. */
-function hashOf(bytes: Uint8Array, at: number, length: number): number {
-  let hash = length;
-  const end = at + length;
-  if (length <= HASHED) {
-    for (let i = at; i < end; i++) hash = Math.imul(hash ^ bytes[i]!, 0x01000193) ^ (hash >>> 15);
-  } else {
-    for (let i = at; i < at + HASHED / 2; i++) hash = Math.imul(hash ^ bytes[i]!, 0x01000193) ^ (hash >>> 15);
-    for (let i = end - HASHED / 2; i < end; i++)
-      hash = Math.imul(hash ^ bytes[i]!, 0x01000193) ^ (hash >>> 15);
-  }
-  hash = Math.imul(hash ^ (hash >>> 15), 0x9e3779b1);
-  return hash ^ (hash >>> 15);
-}
-
-const HASHED = 32;
-
-function isSame(a: Uint8Array, aAt: number, b: Uint8Array, bAt: number, length: number): boolean {
-  for (let i = 0; i < length; i++) if (a[aAt + i] !== b[bAt + i]) return false;
-  return true;
 }

@@ -4,6 +4,7 @@ import type { LeafValues } from "./leaf-vector.ts";
 import { putPacked } from "./parquet-bits.ts";
 import { type ByteSink, putBytes, putWord, reserve } from "./parquet-bytes.ts";
 import { putDeltas, putWideDeltas } from "./parquet-delta.ts";
+import { putStrings, stringsOf } from "./parquet-strings.ts";
 
 /** By their numbers in `parquet.thrift`. */
 export const ENCODING = { plain: 0, rle: 3, delta: 5, deltaLength: 6, dictionary: 8 } as const;
@@ -39,7 +40,7 @@ export function putValues(
   } else if (values.kind === "bytes") {
     const { length } = values;
     putDeltas(sink, new Int32Array(length.buffer, length.byteOffset, length.length), from, to);
-    putRaw(sink, values, from, to);
+    putStrings(sink, stringsOf(values), from, to);
   }
 }
 
@@ -63,36 +64,15 @@ export function putPlain(sink: ByteSink, values: LeafValues, from: number, to: n
         putWord(sink, values.high[i]!);
       }
       return;
-    case "bytes":
+    case "bytes": {
+      const strings = stringsOf(values);
       for (let i = from; i < to; i++) {
         putWord(sink, values.length[i]!);
-        putRaw(sink, values, i, i + 1);
+        putStrings(sink, strings, i, i + 1);
       }
       return;
+    }
     case "fixed":
       putBytes(sink, values.bytes.subarray(16 * from, 16 * to));
   }
-}
-
-/** A call for a copy costs as much as so many bytes one by one. */
-const SHORT = 100;
-
-function putRaw(sink: ByteSink, values: LeafValues & { kind: "bytes" }, from: number, to: number): void {
-  const { start, length, source, extra } = values;
-  let size = 0;
-  for (let i = from; i < to; i++) size += length[i]!;
-  reserve(sink, size);
-  const { array } = sink;
-  let at = sink.length;
-  for (let i = from; i < to; i++) {
-    const isExtra = start[i]! >= source.length;
-    const bytes = isExtra ? extra : source;
-    let next = isExtra ? start[i]! - source.length : start[i]!;
-    const end = next + length[i]!;
-    if (end - next > SHORT) {
-      array.set(bytes.subarray(next, end), at);
-      at += end - next;
-    } else while (next < end) array[at++] = bytes[next++]!;
-  }
-  sink.length = at;
 }

@@ -63,7 +63,10 @@ function shred(columns: Column[], type: DataType, isNullable: boolean, value: Va
       column.repetition.push(repetition);
     }
   };
-  if (value === null || value === undefined) return nothing(levels.definition);
+  if (value === null || value === undefined) {
+    nothing(levels.definition);
+    return;
+  }
   const definition = levels.definition + (isNullable ? 1 : 0);
   if (typeof type === "string") {
     nothing(definition);
@@ -80,7 +83,7 @@ function shred(columns: Column[], type: DataType, isNullable: boolean, value: Va
     return;
   }
   const items = value as readonly Value[];
-  if (items.length === 0) return nothing(definition);
+  if (items.length === 0) nothing(definition);
   for (const [i, item] of items.entries()) {
     const inner = {
       repetition: i === 0 ? repetition : depth + 1,

@@ -8,7 +8,6 @@ import { type Extremes, extremesOf, typedValue } from "./leaf-stats.ts";
 import type { LeafVector } from "./leaf-vector.ts";
 import { type ByteSink, contents, createByteSink, putBytes, putWord } from "./parquet-bytes.ts";
 import { type Chunk, createChunkWriter } from "./parquet-chunk.ts";
-import { createDictionaryMaker } from "./parquet-dictionary.ts";
 import { putFooter, type RowGroup } from "./parquet-footer.ts";
 import { nextRows, type Stretch } from "./parquet-pages.ts";
 import type { ParquetSchema } from "./parquet-schema.ts";
@@ -36,14 +35,24 @@ export type ParquetWriter = {
   write(path: string, file: ParquetFile, signal: AbortSignal): Promise<WrittenFile>;
 };
 
+export type WriterOptions = {
+  compress: Compress;
+  /** Most rows of a row group. */
+  groupRows?: number;
+  /** Most rows of a page. */
+  pageRows?: number;
+};
+
 /** Engines share out a file by row groups, and hold one at a time. */
 const GROUP_ROWS = 122_880;
+/** As parquet-mr has it. */
+const PAGE_ROWS = 20_000;
 const MAGIC = Buffer.from("PAR1");
 
 /** One file at a time: memory is kept from one to the next. */
-export function createParquetWriter(options: { compress: Compress; groupRows?: number }): ParquetWriter {
-  const writeChunk = createChunkWriter(options.compress, createDictionaryMaker());
-  const groupRows = options.groupRows ?? GROUP_ROWS;
+export function createParquetWriter(options: WriterOptions): ParquetWriter {
+  const { compress, groupRows = GROUP_ROWS, pageRows = PAGE_ROWS } = options;
+  const writeChunk = createChunkWriter(compress, pageRows);
   const pending = createByteSink(1 << 20);
 
   return {
