@@ -180,10 +180,10 @@ function addReader(field: Node, group: Group): RowReader {
   const stats = leaf("stats", group.packed);
   const partitionValues = partitionReader(field, group);
   const own = ["path", "partitionValues", "size", "modificationTime", "dataChange", "stats", ...COPIES];
-  const rest = structReader(
-    field.children.filter(({ name }) => !own.includes(name)),
-    group,
-  );
+  // Without tags is as good as with none.
+  const isLeft = (node: Node) =>
+    !own.includes(node.name) && !leavesOf(node).every((one) => isAllNull(one, group.columns));
+  const rest = structReader(field.children.filter(isLeft), group);
   // One for all rows: there may be millions.
   const add: LiveFile = { path: "", partitionValues: {}, size: 0, modificationTime: 0, dataChange: false };
   const row = { add };

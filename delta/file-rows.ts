@@ -4,13 +4,13 @@
  */
 
 import type { Add, PartitionValues, Remove } from "./actions.ts";
-import { fileKey, isOwnKey } from "./file-key.ts";
+import { fileKey } from "./file-key.ts";
 import { parseJson, stringifyJson } from "./json.ts";
-import { hashAscii, hashText, keyIndex } from "./key-index.ts";
+import { keyIndex } from "./key-index.ts";
 import { numberColumn } from "./number-column.ts";
-import { pathColumn } from "./path-column.ts";
+import { keyHash, pathColumn } from "./path-column.ts";
 import { type PackedText, type Slice, sliceText } from "./slice.ts";
-import { stringColumn } from "./string-column.ts";
+import { rareColumn, stringColumn } from "./string-column.ts";
 
 /** A live file, with its path and its statistics as text, or where they stand. */
 export type LiveFile = Omit<Add, "path" | "stats"> & {
@@ -57,7 +57,7 @@ export function fileRows(root: string): FileRows {
   const partitions = numberColumn();
   const paths = pathColumn();
   const stats = stringColumn();
-  const extras = stringColumn();
+  const extras = rareColumn();
   const partitionNumbers = new Map<string, number>();
   const partitionValues: PartitionValues[] = [];
   let lastPartition: { values: PartitionValues | undefined; number: number } = {
@@ -88,20 +88,14 @@ export function fileRows(root: string): FileRows {
   };
 
   /** What `isSought` compares with. The key is made when a row with the same hash shows up: mostly there is none. */
-  let sought: { file: LiveFile | Remove; key: string | undefined } = { file: NO_FILE, key: undefined };
-  const soughtKey = (): string => {
-    const { path, deletionVector } = sought.file;
-    sought.key ??= fileKey(root, typeof path === "string" ? path : sliceText(path), deletionVector);
-    return sought.key;
+  let sought: LiveFile | Remove = NO_FILE;
+  let soughtKey: string | undefined;
+  const keySought = (): string => {
+    const { path, deletionVector } = sought;
+    soughtKey ??= fileKey(root, typeof path === "string" ? path : sliceText(path), deletionVector);
+    return soughtKey;
   };
-  const isSought = (row: number) => keyOf(row) === soughtKey();
-  /** The hash of the file's key. */
-  const seek = (file: LiveFile | Remove): number => {
-    sought = { file, key: undefined };
-    const { path, deletionVector } = file;
-    const isPlain = typeof path !== "string" && deletionVector === undefined && isOwnKey(path);
-    return isPlain ? hashAscii(path) : hashText(soughtKey());
-  };
+  const isSought = (row: number) => keyOf(row) === keySought();
 
   /** Ends the current row of the same file at `version` and appends the new one. */
   const append = (
@@ -110,22 +104,24 @@ export function fileRows(root: string): FileRows {
     flag: number,
     timeMs: number | undefined,
   ): Change => {
-    const hash = seek(file);
-    const old = index.find(hash, isSought);
-    const wasLive = old !== undefined && !isTombstone(old);
+    const row = since.length;
+    const ownHash = paths.push(file.path);
+    sought = file;
+    soughtKey = undefined;
+    const isOwnHash = ownHash !== undefined && file.deletionVector === undefined;
+    const old = index.put(isOwnHash ? ownHash : keyHash(keySought()), row, isSought);
     if (old !== undefined) until.set(old, version);
-    index.set(hash, old, since.length);
 
+    const isLive = (flag & TOMBSTONE) === 0;
     since.push(version);
     until.push(Number.POSITIVE_INFINITY);
     sizes.push(file.size ?? Number.NaN);
     times.push(timeMs ?? Number.NaN);
     flags.push(flag | (file.dataChange ? DATA_CHANGE : 0));
     partitions.push(partitionOf(file.partitionValues));
-    paths.push(file.path);
     extras.push(writeExtra(file));
-    const isLive = (flag & TOMBSTONE) === 0;
     stats.push(isLive ? (file as LiveFile).stats : undefined);
+    const wasLive = old !== undefined && !isTombstone(old);
     return {
       files: (isLive ? 1 : 0) - (wasLive ? 1 : 0),
       bytes: (isLive ? file.size! : 0) - (wasLive ? sizes.get(old!) : 0),

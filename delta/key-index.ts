@@ -1,14 +1,10 @@
 /** A hash index from keys to row numbers that holds no keys itself: the rows do. */
 
-import type { Slice } from "./slice.ts";
-
 const EMPTY = -1;
 
 export type KeyIndex = {
-  /** The row of `key`; `isRow` decides among rows whose hash is the same. */
-  find(hash: number, isRow: (row: number) => boolean): number | undefined;
-  /** Points the entry of the found row at another row, or adds an entry where `old` is undefined. */
-  set(hash: number, old: number | undefined, row: number): void;
+  /** Points the entry of a key at `row`; returns the row it pointed at before. `isSame` decides among rows whose hash is the same. */
+  put(hash: number, row: number, isSame: (row: number) => boolean): number | undefined;
   /** Makes room for so many further entries at once: what is grown out of would be garbage. */
   expect(entries: number): void;
 };
@@ -19,40 +15,33 @@ export function keyIndex(): KeyIndex {
   let hashes = new Int32Array(64);
   let used = 0;
 
-  /** The slot that points at `row`, or the free one for it. */
-  const slotOf = (hash: number, row: number | undefined): number => {
-    const mask = slots.length - 1;
-    let slot = hash & mask;
-    while (slots[slot] !== EMPTY && slots[slot] !== row) slot = (slot + 1) & mask;
-    return slot;
-  };
   const grow = (length: number) => {
     const old = { slots, hashes };
     slots = new Int32Array(length).fill(EMPTY);
     hashes = new Int32Array(length);
     old.slots.forEach((row, at) => {
       if (row === EMPTY) return;
-      const slot = slotOf(old.hashes[at]!, undefined);
+      const hash = old.hashes[at]!;
+      let slot = hash & (length - 1);
+      while (slots[slot] !== EMPTY) slot = (slot + 1) & (length - 1);
       slots[slot] = row;
-      hashes[slot] = old.hashes[at]!;
+      hashes[slot] = hash;
     });
   };
 
   return {
-    find(hash, isRow) {
+    put(hash, row, isSame) {
+      if (used * 2 >= slots.length) grow(slots.length * 2);
       const mask = slots.length - 1;
       for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
-        const row = slots[slot]!;
-        if (row === EMPTY) return undefined;
-        if (hashes[slot] === hash && isRow(row)) return row;
+        const old = slots[slot]!;
+        if (old !== EMPTY && (hashes[slot] !== hash || !isSame(old))) continue;
+        slots[slot] = row;
+        if (old !== EMPTY) return old;
+        hashes[slot] = hash;
+        used++;
+        return undefined;
       }
-    },
-    set(hash, old, row) {
-      if (old === undefined && used * 2 >= slots.length) grow(slots.length * 2);
-      const slot = slotOf(hash, old);
-      if (slots[slot] === EMPTY) used++;
-      slots[slot] = row;
-      hashes[slot] = hash;
     },
     expect(entries) {
       let { length } = slots;
@@ -62,21 +51,25 @@ export function keyIndex(): KeyIndex {
   };
 }
 
-/** The `hashText` of what stands in the slice, which must be ASCII. */
-export function hashAscii({ bytes, start, length }: Slice): number {
-  let hash = 0x811c9dc5;
-  for (let at = start; at < start + length; at++) hash = Math.imul(hash ^ bytes[at]!, 0x01000193);
-  return mixed(hash);
+export const FNV_START = 0x811c9dc5;
+export const FNV_PRIME = 0x01000193;
+
+/** Goes on with a hash (FNV-1a) over the bytes from `start` to before `end`. */
+export function fnv(hash: number, bytes: Uint8Array, start: number, end: number): number {
+  let next = hash;
+  for (let at = start; at < end; at++) next = Math.imul(next ^ bytes[at]!, FNV_PRIME);
+  return next;
 }
 
 /** A 32-bit hash of a string's UTF-16 units (FNV-1a with a final mix). */
 export function hashText(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  let hash = FNV_START;
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), FNV_PRIME);
   return mixed(hash);
 }
 
-function mixed(fnv: number): number {
+/** Spreads what a hash ends with over the bits that choose a place. */
+export function mixed(fnv: number): number {
   let hash = fnv;
   hash ^= hash >>> 15;
   return Math.imul(hash, 0x2c1b3c6d) | 0;

@@ -44,3 +44,12 @@ test("whatever numbers come one after the other, and replace one another, the la
     ),
   );
 });
+
+test("what is no number stays so where a small first block grows", () => {
+  const column = numberColumn();
+  const numbers = [...new Array<number>(63).fill(1_700_000_000_000), Number.NaN, Number.NaN, 0];
+  for (const value of numbers) column.push(value);
+  numbers.forEach((value, at) => {
+    assert.ok(Object.is(column.get(at), value), `${at}: ${column.get(at)} for ${value}`);
+  });
+});

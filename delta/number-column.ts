@@ -10,32 +10,43 @@ export type NumberColumn = {
   set(index: number, value: number): void;
 };
 
-/** Without `distances`, all numbers are `base`. */
-type Block = { base: number; distances: Numbers | undefined };
-type Numbers = Int8Array | Int16Array | Int32Array | Float64Array;
+/** Distances from `base` stand in the array of their kind; each kind has a field of its own, as code that meets arrays of one kind only runs fast. */
+type Block = {
+  base: number;
+  kind: number;
+  bytes: Int8Array;
+  shorts: Int16Array;
+  words: Int32Array;
+  doubles: Float64Array;
+};
 
 const BITS = 13;
 const SIZE = 2 ** BITS;
 /** The first block starts small: most tables are. */
 const SMALL = 64;
-const KINDS = [Int8Array, Int16Array, Int32Array, Float64Array] as const;
+
+/** All numbers are `base`. */
+const SAME = 0;
+const BYTES = 1;
+const SHORTS = 2;
+const WORDS = 3;
+/** The numbers themselves, whatever they are: infinities, and what is no number, are no distance from others. */
+const DOUBLES = 4;
+
+const NO_BYTES = new Int8Array(0);
+const NO_SHORTS = new Int16Array(0);
+const NO_WORDS = new Int32Array(0);
+const NO_DOUBLES = new Float64Array(0);
 
 export function numberColumn(): NumberColumn {
   const blocks: Block[] = [];
   let length = 0;
 
-  /** Whether the number could be put into its place. */
-  const isPut = ({ base, distances }: Block, slot: number, value: number): boolean => {
-    if (!distances) return value === base;
-    if (slot >= distances.length) return false;
-    distances[slot] = value - base;
-    return base + distances[slot]! === value;
-  };
   const put = (index: number, value: number) => {
-    const block = blocks[index >> BITS]!;
-    const slot = index & (SIZE - 1);
-    if (isPut(block, slot, value) || Object.is(numberAt(block, slot), value)) return;
     const number = index >> BITS;
+    const block = blocks[number]!;
+    const slot = index & (SIZE - 1);
+    if (isPut(block, slot, value)) return;
     widen(block, { value, isSmall: length <= SMALL, before: blocks[number - 1] });
     isPut(block, slot, value);
   };
@@ -45,7 +56,7 @@ export function numberColumn(): NumberColumn {
       return length;
     },
     push(value) {
-      if ((length & (SIZE - 1)) === 0) blocks.push({ base: value, distances: undefined });
+      if ((length & (SIZE - 1)) === 0) blocks.push(sameBlock(value));
       put(length++, value);
     },
     get: (index) => numberAt(blocks[index >> BITS]!, index & (SIZE - 1)),
@@ -53,8 +64,58 @@ export function numberColumn(): NumberColumn {
   };
 }
 
-function numberAt({ base, distances }: Block, slot: number): number {
-  return distances ? base + distances[slot]! : base;
+function sameBlock(base: number): Block {
+  const none = { bytes: NO_BYTES, shorts: NO_SHORTS, words: NO_WORDS, doubles: NO_DOUBLES };
+  return { base, kind: SAME, ...none };
+}
+
+/** Puts the number into its place, if that can hold it. */
+function isPut(block: Block, slot: number, value: number): boolean {
+  const { base } = block;
+  switch (block.kind) {
+    case SAME:
+      return Object.is(value, base) || value === base;
+    case BYTES: {
+      const distance = value - base;
+      if (slot >= block.bytes.length || (distance << 24) >> 24 !== distance || base + distance !== value)
+        return false;
+      block.bytes[slot] = distance;
+      return true;
+    }
+    case SHORTS: {
+      const distance = value - base;
+      if (slot >= block.shorts.length || (distance << 16) >> 16 !== distance || base + distance !== value)
+        return false;
+      block.shorts[slot] = distance;
+      return true;
+    }
+    case WORDS: {
+      const distance = value - base;
+      if (slot >= block.words.length || (distance | 0) !== distance || base + distance !== value)
+        return false;
+      block.words[slot] = distance;
+      return true;
+    }
+    default:
+      if (slot >= block.doubles.length) return false;
+      block.doubles[slot] = value;
+      return true;
+  }
+}
+
+function numberAt(block: Block, slot: number): number {
+  switch (block.kind) {
+    case SAME:
+      return block.base;
+    case BYTES:
+      return block.base + block.bytes[slot]!;
+    case SHORTS:
+      return block.base + block.shorts[slot]!;
+    case WORDS:
+      return block.base + block.words[slot]!;
+    default:
+      return block.doubles[slot]!;
+  }
 }
 
 /** Makes room for `value`; at once as much as the block before needed, since it mostly comes to that. */
@@ -62,28 +123,31 @@ function widen(
   block: Block,
   { value, isSmall, before }: { value: number; isSmall: boolean; before: Block | undefined },
 ): void {
-  const { base, distances } = block;
-  const least = Math.max(kindOf(distances), Math.min(kindOf(before?.distances), KINDS.length - 2));
-  const kind = Math.max(least, kindFor(base, value));
-  const fresh = new KINDS[kind]!(isSmall ? SMALL : SIZE);
-  const isWhole = kind === KINDS.length - 1;
-  // The widest kind holds the numbers themselves: infinities, and what is no number, are no distance from others.
-  if (isWhole && !distances) fresh.fill(base);
-  else if (isWhole && !(distances instanceof Float64Array))
-    for (let slot = 0; slot < distances!.length; slot++) fresh[slot] = base + distances![slot]!;
-  else if (distances) fresh.set(distances);
-  block.distances = fresh;
-  if (isWhole) block.base = 0;
+  const old = { ...block };
+  const kind = Math.max(old.kind, Math.min(before?.kind ?? SAME, WORDS), kindFor(block.base, value));
+  const size = isSmall ? SMALL : SIZE;
+  Object.assign(block, sameBlock(block.base), { kind });
+  if (kind === BYTES) block.bytes = grown(new Int8Array(size), old.bytes);
+  else if (kind === SHORTS)
+    block.shorts = grown(new Int16Array(size), old.kind === BYTES ? old.bytes : old.shorts);
+  else if (kind === WORDS)
+    block.words = grown(new Int32Array(size), [NO_WORDS, old.bytes, old.shorts, old.words][old.kind]!);
+  else {
+    block.doubles = new Float64Array(size).fill(block.base);
+    const filled = [0, old.bytes.length, old.shorts.length, old.words.length, old.doubles.length][old.kind]!;
+    for (let slot = 0; slot < filled; slot++) block.doubles[slot] = numberAt(old, slot);
+  }
+}
+
+function grown<T extends Int8Array | Int16Array | Int32Array>(fresh: T, old: ArrayLike<number>): T {
+  fresh.set(old);
+  return fresh;
 }
 
 /** The first kind that holds how far `value` is from `base`. */
 function kindFor(base: number, value: number): number {
   const distance = value - base;
-  const exact = base + distance === value ? Math.abs(distance) : Number.NaN;
-  const kind = [2 ** 7, 2 ** 15, 2 ** 31].findIndex((limit) => Number.isInteger(distance) && exact < limit);
-  return kind === -1 ? KINDS.length - 1 : kind;
-}
-
-function kindOf(distances: Numbers | undefined): number {
-  return distances ? KINDS.findIndex((kind) => distances instanceof kind) : 0;
+  if (base + distance !== value || !Number.isInteger(distance)) return DOUBLES;
+  const kind = [2 ** 7, 2 ** 15, 2 ** 31].findIndex((limit) => Math.abs(distance) < limit);
+  return kind === -1 ? DOUBLES : BYTES + kind;
 }

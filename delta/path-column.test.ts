@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { pathColumn } from "./path-column.ts";
+import { isOwnKey } from "./file-key.ts";
+import { keyHash, pathColumn } from "./path-column.ts";
 
 const around = fc.oneof(
   fc.constantFrom("", "day=2024-01-01/", "part-00000-", "-c000.zstd.parquet", "\u0000", "%20", "ü/"),
@@ -19,13 +20,15 @@ const middle = fc.oneof(
 );
 const path = fc.tuple(around, middle, around).map((parts) => parts.join(""));
 
-test("every path comes back, with a UUID in it or without, as text or as bytes", () => {
+test("every path comes back, and its hash is that of its text, with a UUID in it or without, as text or as bytes", () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(path, fc.boolean()), { maxLength: 150 }), (paths) => {
       const column = pathColumn();
       for (const [text, isText] of paths) {
         const bytes = Buffer.from(`<${text}>`);
-        column.push(isText ? text : { bytes, start: 1, length: bytes.length - 2 });
+        const slice = { bytes, start: 1, length: bytes.length - 2 };
+        const hash = column.push(isText ? text : slice);
+        assert.equal(hash, isOwnKey(slice) ? keyHash(text) : undefined);
       }
       paths.forEach(([text], row) => {
         assert.equal(column.get(row), text);
@@ -40,6 +43,6 @@ test("more paths than a block holds come back, and more texts around UUIDs than 
     const uuid = `${n.toString(16).padStart(8, "0")}-0000-4000-8000-${n.toString(16).padStart(12, "f")}`;
     return n % 3 === 0 ? `other-${n}` : `p=${n % 20_000}/${uuid}.parquet`;
   };
-  for (let n = 0; n < 50_000; n++) column.push(nth(n));
+  for (let n = 0; n < 50_000; n++) assert.equal(column.push(nth(n)), keyHash(nth(n)));
   for (let n = 0; n < 50_000; n++) assert.equal(column.get(n), nth(n));
 });

@@ -71,9 +71,8 @@ test("the index finds the newest row of each key, also where hashes collide", ()
         const newest = new Map<string, number>();
         for (const [row, key] of keys.entries()) {
           const hash = hashOf(key);
-          const found = index.find(hash, (other) => keys[other] === key);
+          const found = index.put(hash, row, (other) => keys[other] === key);
           assert.equal(found, newest.get(key));
-          index.set(hash, found, row);
           newest.set(key, row);
         }
       }),

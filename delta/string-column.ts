@@ -26,6 +26,7 @@ export function stringColumn(): StringColumn {
   const numbers = new Map<PackedBlock, number>();
   const unpacked = recentlyUnpacked();
   let used = 0;
+  let lastNumber = 0;
   /** The chunk or the block a value is in, and where there: its first byte, or its number. */
   const places = numberColumn();
   const offsets = numberColumn();
@@ -53,9 +54,10 @@ export function stringColumn(): StringColumn {
   };
 
   const numberOf = (block: PackedBlock): number => {
-    const number = numbers.get(block) ?? blocks.push(block) - 1;
-    numbers.set(block, number);
-    return number;
+    if (block === blocks[lastNumber]) return lastNumber;
+    lastNumber = numbers.get(block) ?? blocks.push(block) - 1;
+    numbers.set(block, lastNumber);
+    return lastNumber;
   };
 
   const plainAt = (index: number): string => {
@@ -97,6 +99,22 @@ export function stringColumn(): StringColumn {
       if (lengths.get(index) === ABSENT) return undefined;
       return lengths.get(index) === PACKED ? packedAt(index) : plainAt(index);
     },
+  };
+}
+
+/** A column that mostly has no value at all: it begins with its first one. */
+export function rareColumn(): Pick<StringColumn, "push" | "get"> {
+  let column: StringColumn | undefined;
+  let first = 0;
+  return {
+    push(value) {
+      if (column === undefined && value === undefined) first++;
+      else {
+        column ??= stringColumn();
+        column.push(value);
+      }
+    },
+    get: (index) => (column === undefined || index < first ? undefined : column.get(index - first)),
   };
 }
 

@@ -1,6 +1,6 @@
 /** The values of one column, row after row, with one page of them unpacked at a time. */
 
-import { isUtf8 } from "node:buffer";
+import { isAscii, isUtf8 } from "node:buffer";
 import type { PackedText, Slice } from "../slice.ts";
 import type { Node } from "./footer.ts";
 import { readHybrid } from "./hybrid.ts";
@@ -208,11 +208,14 @@ function plainValues(type: number, body: Buffer, start: number, areKept: boolean
       };
     default: {
       const text: Slice = { bytes: body, start: 0, length: 0 };
+      // Lengths of short texts look like ASCII too: then all texts of the page are checked at once.
+      const isPlain = isAscii(body.subarray(start));
       return () => {
         text.length = view.getUint32(at, true);
         text.start = at + 4;
         at = text.start + text.length;
-        checkText(body, text.start, at, body.length);
+        if (at > body.length) throw new RangeError("a text goes on beyond its page");
+        if (!isPlain) checkText(body, text.start, at);
         return areKept ? { ...text } : text;
       };
     }
@@ -239,8 +242,7 @@ function textDictionary(body: Buffer, starts: Int32Array): Dictionary {
 
 const SHORT_TEXT = 128;
 
-function checkText(body: Buffer, from: number, to: number, end: number): void {
-  if (to > end) throw new RangeError("a text goes on beyond its page");
+function checkText(body: Buffer, from: number, to: number): void {
   let bits = to - from > SHORT_TEXT ? 0x80 : 0;
   for (let at = from; at < to && bits < 0x80; at++) bits |= body[at]!;
   // Other bytes would become replacement characters.
@@ -254,12 +256,14 @@ function packedTexts(page: Page, start: number, count: number, packed: Packed): 
       const [starts, lengths] = [new Int32Array(count), new Int32Array(count)];
       try {
         const bytes = unpacked(page, into);
+        const isPlain = isAscii(bytes.subarray(start, page.size));
         let at = start;
         for (let n = 0; n < count; n++) {
           lengths[n] = bytes.readUInt32LE(at);
           starts[n] = at + 4;
           at = starts[n]! + lengths[n]!;
-          checkText(bytes, starts[n]!, at, page.size);
+          if (at > page.size) throw new RangeError("a text goes on beyond its page");
+          if (!isPlain) checkText(bytes, starts[n]!, at);
         }
         return { bytes, starts, lengths };
       } catch (cause) {
