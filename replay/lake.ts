@@ -14,13 +14,13 @@ import { createRelation, type DataFiles } from "../engine/scan.ts";
 import type { ExactRecord } from "../kafka/ports.ts";
 import { indexFiles } from "./file-index.ts";
 import { type Origin, originOf } from "./origin.ts";
-import { before, comparePlaces, END, LAST_INDEX, type Progress, type Reached } from "./place.ts";
+import { before, comparePlaces, END, LAST_INDEX, type Place, type Progress } from "./place.ts";
 import { planValue, type ValueForm, type ValuePlan } from "./value.ts";
 import { beginWindows, chooseRows, endWindow, nextWindow, type Window } from "./windows.ts";
 
 /** A record of the topic that the table was made from, as it goes back. */
 export type LakeRecord = ExactRecord &
-  Reached & {
+  Place & {
     topic: string;
     /**
      * True where the value is the message's own, byte by byte: then it stands for all rows of the message. False where it was made again of the
@@ -55,7 +55,10 @@ export type LakeWork = {
 };
 
 export type Lake = {
+  /** Whose records are read; empty where there are none, and none was asked for. */
   readonly topic: string;
+  /** All that there are rows of. */
+  readonly topics: readonly string[];
   /** Partitions that there are rows of, ascending. */
   readonly partitions: readonly number[];
   /** Rows of the topic. */
@@ -67,7 +70,7 @@ export type Lake = {
   /** The newest generation of each partition, and the oldest. */
   readonly generations: ReadonlyMap<number, { oldest: number; newest: number }>;
   /** For each partition the place before its first record that is not older than `timestampMs`; END where there is none. */
-  before(timestampMs: number, signal: AbortSignal): Promise<Map<number, Reached>>;
+  before(timestampMs: number, signal: AbortSignal): Promise<Map<number, Place>>;
   /**
    * All records behind `after`, each once, by watermark: partitions keep their order, generation by generation, and no record comes while another partition has
    * an earlier one. An empty list between two others: what comes next takes a while. Can be called once. DATA_FILE_MISSING, CORRUPT_LOG.
@@ -85,7 +88,7 @@ const POOR = 16;
 
 /**
  * Looks into the files for what they hold of which partition. ORIGIN_MISSING where rows do not say where they come from, USAGE where they are of several
- * topics and none is named, or of none that is. The caller closes it.
+ * topics and none is named. The caller closes it.
  */
 export async function openLake(options: LakeOptions): Promise<Lake> {
   const { table, store, work, signal } = options;
@@ -163,11 +166,6 @@ async function chooseTopic(engine: Engine, asked: string | undefined, root: stri
       hint: `name one: --topic ${only}; offsets of different topics have no order`,
       details: { topics },
     });
-  if (asked !== undefined && !topics.includes(asked) && topics.length > 0)
-    throw new LabError("USAGE", `no row of ${root} comes from topic ${asked}`, {
-      hint: `there are rows of ${topics.join(", ")}`,
-      details: { topic: asked, topics },
-    });
   const topic = asked ?? only ?? "";
   await engine.run(`DELETE FROM entries WHERE lo IS NULL OR topic <> ${quoteText(topic)}`, { signal });
   const partitions = await engine.rows(
@@ -177,6 +175,7 @@ async function chooseTopic(engine: Engine, asked: string | undefined, root: stri
   const times = partitions.flatMap(({ tlo }) => (tlo === null ? [] : [Number((tlo as bigint) / 1000n)]));
   return {
     topic,
+    topics,
     withoutOrigin,
     partitions: partitions.map(({ part }) => Number(part)),
     rows: partitions.reduce((sum, { n }) => sum + Number(n), 0),
@@ -205,13 +204,13 @@ async function viewCandidates(
   );
 }
 
-async function startsAt(reading: Reading, timestampMs: number): Promise<Map<number, Reached>> {
+async function startsAt(reading: Reading, timestampMs: number): Promise<Map<number, Place>> {
   const { engine, signal } = reading;
   const micros = Math.floor(timestampMs) * 1000;
   const files = await engine.rows(`SELECT DISTINCT file FROM entries WHERE thi >= ${micros} ORDER BY file`, {
     signal,
   });
-  const starts = new Map<number, Reached>();
+  const starts = new Map<number, Place>();
   for (const { part } of await engine.rows("SELECT DISTINCT part FROM entries", { signal }))
     starts.set(Number(part), END);
   const GROUP = 500;
@@ -293,7 +292,6 @@ async function* readWindow(
     `${origin.generation} AS gen`,
     `${origin.offset} AS off`,
     `${origin.index} AS idx`,
-    "c.wm",
     `coalesce(floor(${origin.micros} / 1000), -1)::DOUBLE AS ms`,
     `${origin.key} AS "key"`,
     `CASE WHEN len(${origin.headers}) > 0 THEN ${origin.headers} END AS headers`,
@@ -324,21 +322,20 @@ function isSameMessage(a: LakeRecord, b: LakeRecord): boolean {
   return a.partition === b.partition && a.generation === b.generation && a.offset === b.offset;
 }
 
-const FIXED = 8;
+const FIXED = 7;
 const NO_HEADERS: ExactRecord["headers"] = [];
 
 function recordReader(plan: ValuePlan, columns: readonly Column[], topic: string) {
   const readValue = plan.read(columns.slice(FIXED));
   return (row: Value[]): LakeRecord => {
     const value = readValue(row.slice(FIXED));
-    const [partition, generation, offset, index, watermark, timestampMs, key, headers] = row;
+    const [partition, generation, offset, index, timestampMs, key, headers] = row;
     return {
       topic,
       partition: partition as number,
       generation: generation as number,
       offset: offset as bigint,
       index: value.isOriginal ? LAST_INDEX : (index as number),
-      watermark: watermark as bigint,
       timestampMs: timestampMs as number,
       key: bufferOf(key as Uint8Array | null),
       headers:

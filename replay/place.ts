@@ -3,14 +3,8 @@
 /** A row's place: topics that were made anew count up `generation`, and `index` tells the rows of one message apart. */
 export type Place = { generation: number; offset: bigint; index: number };
 
-/**
- * The last place that was handed on, and the latest time of all records up to it, in microseconds since the epoch: where a partition
- * stands among the others. 0 while no record had a time.
- */
-export type Reached = Place & { watermark: bigint };
-
-/** By partition; one that is absent has not begun. */
-export type Progress = ReadonlyMap<number, Reached>;
+/** The last place that was handed on, by partition; one that is absent has not begun. */
+export type Progress = ReadonlyMap<number, Place>;
 
 /** Whole messages up to `offset` are behind this place. */
 export const LAST_INDEX = 2 ** 31 - 1;
@@ -23,39 +17,28 @@ export function comparePlaces(a: Place, b: Place): number {
 }
 
 /** The place right before a message: whoever stands there reads it next. */
-export function before(generation: number, offset: bigint): Reached {
-  return { generation, offset: offset - 1n, index: LAST_INDEX, watermark: 0n };
+export function before(generation: number, offset: bigint): Place {
+  return { generation, offset: offset - 1n, index: LAST_INDEX };
 }
 
 /** Behind all places there are: nothing of the partition is read. */
-export const END: Reached = {
-  generation: LAST_INDEX,
-  offset: 2n ** 63n - 1n,
-  index: LAST_INDEX,
-  watermark: 0n,
-};
+export const END: Place = { generation: LAST_INDEX, offset: 2n ** 63n - 1n, index: LAST_INDEX };
 
-type PlaceJson = [partition: number, generation: number, offset: string, index: number, watermark: string];
+type PlaceJson = [partition: number, generation: number, offset: string, index: number];
 
 /** Progress as JSON can hold it: longs as text, by partition. */
 export function progressToJson(progress: Progress): PlaceJson[] {
   return [...progress]
     .sort(([a], [b]) => a - b)
-    .map(([partition, { generation, offset, index, watermark }]) => [
-      partition,
-      generation,
-      String(offset),
-      index,
-      String(watermark),
-    ]);
+    .map(([partition, { generation, offset, index }]) => [partition, generation, String(offset), index]);
 }
 
 /** The other way; throws a SyntaxError or TypeError for what was not written by `progressToJson`. */
-export function progressFromJson(json: unknown): Map<number, Reached> {
+export function progressFromJson(json: unknown): Map<number, Place> {
   return new Map(
-    (json as PlaceJson[]).map(([partition, generation, offset, index, watermark]) => [
+    (json as PlaceJson[]).map(([partition, generation, offset, index]) => [
       partition,
-      { generation, offset: BigInt(offset), index, watermark: BigInt(watermark) },
+      { generation, offset: BigInt(offset), index },
     ]),
   );
 }

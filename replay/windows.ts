@@ -4,7 +4,8 @@
  * A partition's watermark is the latest time of its records so far. Records go by watermark, then partition, then their place in it: so each
  * partition keeps its order although times in it may go back, and no record is sent while another partition has an earlier one.
  * A window holds all records with a watermark before `until`. They are among the rows whose own time is before it; of these, rows behind a record
- * that has a later time, in a file that is not looked into yet, belong to a later window.
+ * that has a later time, in a file that is not looked into yet, belong to a later window. Records before a partition's place need not be known:
+ * were one of them later than its next record, that record would have gone with them.
  */
 
 import type { Engine } from "../engine/instance.ts";
@@ -19,18 +20,18 @@ const NO_TIME = "0";
 const LEAST_PART = 4;
 
 /**
- * Makes `positions(part, gen, off, idx, wm, ready)`, a line for each partition in `entries`: what was read of it last, and `ready`, before which its
+ * Makes `positions(part, gen, off, idx, ready)`, a line for each partition in `entries`: what was read of it last, and `ready`, before which its
  * watermark will not fall. Entries that are behind go.
  */
 export async function beginWindows(engine: Engine, after: Progress, signal: AbortSignal): Promise<void> {
   await engine.run(
     `CREATE TEMP TABLE positions AS
-     SELECT DISTINCT part, -1 AS gen, -1::BIGINT AS off, -1 AS idx, ${NO_TIME}::BIGINT AS wm, ${NO_TIME}::BIGINT AS ready FROM entries`,
+     SELECT DISTINCT part, -1 AS gen, -1::BIGINT AS off, -1 AS idx, ${NO_TIME}::BIGINT AS ready FROM entries`,
     { signal },
   );
-  for (const [partition, { generation, offset, index, watermark }] of after) {
+  for (const [partition, { generation, offset, index }] of after) {
     await engine.run(
-      `UPDATE positions SET gen = ${generation}, off = ${offset}, idx = ${index}, wm = ${watermark}, ready = ${watermark} WHERE part = ${partition}`,
+      `UPDATE positions SET gen = ${generation}, off = ${offset}, idx = ${index} WHERE part = ${partition}`,
       { signal },
     );
   }
@@ -73,7 +74,7 @@ export async function nextWindow(engine: Engine, rows: number, signal: AbortSign
 }
 
 /**
- * Makes `chosen(file, "row", n, wm)`, the window's rows in their order, of `candidates("lab file", "lab row", part, gen, off, idx, us)`.
+ * Makes `chosen(file, "row", n)`, the window's rows in their order, of `candidates("lab file", "lab row", part, gen, off, idx, us)`.
  * A place that several rows claim is there once. Returns how many there are.
  */
 export async function chooseRows(engine: Engine, { until }: Window, signal: AbortSignal): Promise<number> {
@@ -84,19 +85,19 @@ export async function chooseRows(engine: Engine, { until }: Window, signal: Abor
        SELECT p.*, min({gen: e.gen, off: e.lo}) AS ceiling FROM positions AS p
        LEFT JOIN entries AS e ON e.part = p.part AND NOT (${isOpen(until)}) GROUP BY ALL),
      rows AS (
-       SELECT c."lab file" AS file, c."lab row" AS "row", c.part, c.gen, c.off, c.idx, c.us, b.wm AS reached
+       SELECT c."lab file" AS file, c."lab row" AS "row", c.part, c.gen, c.off, c.idx, c.us
        FROM candidates AS c JOIN bounds AS b ON c.part = b.part
        WHERE (${until === null ? "true" : `b.ready < ${end}`}) AND (c.gen, c.off, c.idx) > (b.gen, b.off, b.idx)
          AND (b.ceiling IS NULL OR {gen: c.gen, off: c.off} < b.ceiling))
      SELECT file, "row", part, gen, off, idx,
-       greatest(reached, coalesce(max(us) OVER (PARTITION BY part ORDER BY gen, off, idx, file, "row"), reached)) AS wm
+       greatest(${NO_TIME}, max(us) OVER (PARTITION BY part ORDER BY gen, off, idx, file, "row")) AS wm
      FROM rows`,
     { signal },
   );
   const inWindow = until === null ? "true" : `wm < ${end}`;
   await engine.run(
     `CREATE OR REPLACE TEMP TABLE chosen AS
-     SELECT file, "row", row_number() OVER (ORDER BY wm, part, gen, off, idx, file, "row") AS n, wm
+     SELECT file, "row", row_number() OVER (ORDER BY wm, part, gen, off, idx, file, "row") AS n
      FROM (SELECT * FROM seen WHERE ${inWindow}
        QUALIFY row_number() OVER (PARTITION BY part, gen, off, idx ORDER BY file, "row") = 1)`,
     { signal },
@@ -105,7 +106,7 @@ export async function chooseRows(engine: Engine, { until }: Window, signal: Abor
   // Here, before any of it is sent: the statement that reads the rows must be the last one until it has ended.
   await engine.run(
     `CREATE OR REPLACE TEMP TABLE moved AS
-     SELECT part, max({gen: gen, off: off}) FILTER (WHERE ${inWindow}) AS last, max(wm) FILTER (WHERE ${inWindow}) AS wm,
+     SELECT part, max({gen: gen, off: off}) FILTER (WHERE ${inWindow}) AS last,
        min(wm) FILTER (WHERE NOT (${inWindow})) AS ready FROM seen GROUP BY part;
      DROP TABLE seen`,
     { signal },
@@ -120,7 +121,7 @@ export async function endWindow(engine: Engine, { until }: Window, signal: Abort
     return;
   }
   await engine.run(
-    `UPDATE positions AS p SET gen = m.last.gen, off = m.last.off, idx = ${LAST_INDEX}, wm = m.wm FROM moved AS m WHERE p.part = m.part AND m.last IS NOT NULL;
+    `UPDATE positions AS p SET gen = m.last.gen, off = m.last.off, idx = ${LAST_INDEX} FROM moved AS m WHERE p.part = m.part AND m.last IS NOT NULL;
      UPDATE positions SET ready = greatest(ready, ${until});
      UPDATE positions AS p SET ready = greatest(p.ready, m.ready) FROM moved AS m WHERE p.part = m.part AND m.ready IS NOT NULL;
      DELETE FROM entries AS e USING positions AS p WHERE e.part = p.part AND (e.gen, e.hi) <= (p.gen, p.off)`,

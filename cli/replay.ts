@@ -1,0 +1,207 @@
+/** `lab replay`: the rows of a table back to Kafka, as the records that they came from. */
+
+import { LabError } from "../core/errors.ts";
+import { toJson } from "../core/ops.ts";
+import { choice, integer, named, rate, toggle } from "../core/setting-kinds.ts";
+import { SETTINGS, setting } from "../core/settings.ts";
+import { momentOf } from "../query/moment.ts";
+import type { From } from "../replay/range.ts";
+import type { ReplayResult } from "../replay/run.ts";
+import { withQuery } from "./ask.ts";
+import { defineCommand } from "./command.ts";
+import { CONNECT_TIMEOUT } from "./connect-timeout.ts";
+import { KAFKA, kafkaAccess } from "./kafka-settings.ts";
+import { count, plural, size } from "./lines.ts";
+import { progress } from "./progress.ts";
+import { WORK } from "./work-settings.ts";
+
+const offsets = {
+  placeholder: "P:OFFSET,...",
+  show: (first: ReadonlyMap<number, bigint>) => [...first].map(([p, offset]) => `${p}:${offset}`).join(","),
+  parse(text: string): ReadonlyMap<number, bigint> {
+    if (!/^\d+:\d+(,\d+:\d+)*$/.test(text)) throw new Error("is not of the form PARTITION:OFFSET,...");
+    const pairs = text.split(",").map((part) => part.split(":") as [string, string]);
+    const first = new Map(pairs.map(([partition, offset]) => [Number(partition), BigInt(offset)]));
+    if (first.size < pairs.length) throw new Error("names a partition twice");
+    return first;
+  },
+};
+
+export const replay = defineCommand({
+  name: "replay",
+  summary: "Send a table's rows back to Kafka, in the order and as the records they came as",
+  args: [{ name: "TABLE", description: "a table's name in the store, or its path or URI", required: true }],
+  examples: [
+    "lab replay orders --to-topic orders-again",
+    "lab replay orders --to-topic orders-may --from-time 2026-05-01",
+    "lab replay orders --to-topic orders-part --from-version 10 --to-version 20",
+    "lab replay orders --to-topic orders-slow --from-offsets 0:1200,1:900 --rate 500/s",
+  ],
+  settings: {
+    toTopic: setting<string | undefined>({
+      flag: "--to-topic",
+      env: "LAB_REPLAY_TO_TOPIC",
+      kind: named("topic"),
+      default: undefined,
+      description: "topic to send to; made with as many partitions as the records come from if it is missing",
+    }),
+    topic: setting<string | undefined>({
+      flag: "--topic",
+      env: "LAB_REPLAY_TOPIC",
+      kind: named("topic"),
+      default: undefined,
+      defaultText: "the only one",
+      description: "of which topic the rows are sent, where the table has several",
+    }),
+    fromVersion: setting<number | undefined>({
+      flag: "--from-version",
+      kind: integer(0),
+      default: undefined,
+      description: "only records that this version of the table or a later one brought",
+    }),
+    toVersion: setting<number | undefined>({
+      flag: "--to-version",
+      kind: integer(0),
+      default: undefined,
+      defaultText: "the newest one",
+      description: "the rows that the table has in this version",
+    }),
+    fromTime: setting<string | undefined>({
+      flag: "--from-time",
+      kind: named("time"),
+      default: undefined,
+      description: "from the first record of each partition on that is not older: 2026-11-29T20:15:03Z",
+    }),
+    fromOffsets: setting<ReadonlyMap<number, bigint> | undefined>({
+      flag: "--from-offsets",
+      kind: offsets,
+      default: undefined,
+      description: "from these offsets on, themselves included; nothing of partitions that are not named",
+    }),
+    rate: setting<number | undefined>({
+      flag: "--rate",
+      env: "LAB_REPLAY_RATE",
+      kind: rate,
+      default: undefined,
+      defaultText: "as fast as it goes",
+      description: "records a second, as 500/s, or 24/m",
+    }),
+    value: setting<"auto" | "json" | "column">({
+      flag: "--value",
+      env: "LAB_REPLAY_VALUE",
+      kind: choice("auto", "json", "column"),
+      default: "auto",
+      description:
+        "values that the table did not keep (keepRaw): an object of JSON with a field a column, or column value as it is; auto tells by the columns",
+    }),
+    append: setting<boolean>({
+      flag: "--append",
+      kind: toggle,
+      default: false,
+      description: "send though the topic holds records already",
+    }),
+    ...WORK,
+    ...KAFKA,
+    data: SETTINGS.data,
+    connectTimeout: CONNECT_TIMEOUT,
+  },
+  stops: "tidily",
+  seeAlso: ["ingest", "history", "dlq"],
+  async run(context, values, [asked = ""]) {
+    const { screen, common, signal } = context;
+    const { toTopic: target } = values;
+    if (target === undefined)
+      throw new LabError("USAGE", "no topic to send to", {
+        hint: "lab replay orders --to-topic orders-again",
+      });
+    const from = fromOf(values);
+    const access = await kafkaAccess(values, context);
+    // Loaded here: what is above can fail without the client and the engine.
+    const { connectKafka } = await import("../kafka/client.ts");
+    const { replay: run } = await import("../replay/run.ts");
+    const log = await context.openLog();
+    const startedMs = Date.now();
+    let bar: ReturnType<typeof progress> | undefined;
+    const result = await withQuery(values, async ({ catalog, context: reading }) => {
+      const { table } = await catalog.openAny(asked, signal);
+      screen.note(`replaying ${asked} to ${target} on ${access.brokers.join(",")}`);
+      return run({
+        table,
+        kafka: connectKafka({
+          ...access,
+          clientId: `lab-replay-${process.pid}`,
+          connectTimeoutMs: values.connectTimeout,
+        }),
+        target,
+        topic: values.topic,
+        from,
+        to: values.toVersion,
+        value: values.value,
+        isAppended: values.append,
+        rate: values.rate,
+        work: {
+          scratchDir: values.scratch,
+          memoryLimitBytes: values.memory,
+          threads: values.threads,
+          cache: reading.cache,
+        },
+        signal,
+        now: Date.now,
+        onProgress({ sent, total }) {
+          bar ??= progress(screen, `replay ${asked}`, total);
+          bar.update(sent);
+        },
+        onOutage: (error) => log.warn({ event: "outage" }, `outage, trying again: ${error.message}`),
+      });
+    }).finally(() => bar?.end());
+    const seconds = (Date.now() - startedMs) / 1000;
+    if (common.json) screen.out(`${toJson({ table: asked, ...result, seconds }, 2)}\n`);
+    else screen.out(`${told(asked, result, seconds)}\n`);
+    return 0;
+  },
+});
+
+function fromOf(values: {
+  fromVersion: number | undefined;
+  toVersion: number | undefined;
+  fromTime: string | undefined;
+  fromOffsets: ReadonlyMap<number, bigint> | undefined;
+}): From {
+  const { fromVersion, toVersion, fromTime, fromOffsets } = values;
+  const given = [fromVersion, fromTime, fromOffsets].filter((one) => one !== undefined);
+  if (given.length > 1)
+    throw new LabError(
+      "USAGE",
+      "a replay begins at one place: --from-version, --from-time or --from-offsets",
+      {
+        hint: "give one of them, or none to send all rows",
+      },
+    );
+  if (fromVersion !== undefined && toVersion !== undefined && fromVersion > toVersion)
+    throw new LabError("USAGE", `version ${fromVersion} is after version ${toVersion}`, {
+      hint: "give --from-version before or equal to --to-version",
+    });
+  if (fromVersion !== undefined) return { kind: "version", version: fromVersion };
+  if (fromTime !== undefined) return { kind: "time", timestampMs: momentOf(fromTime) };
+  if (fromOffsets !== undefined) return { kind: "offsets", first: fromOffsets };
+  return { kind: "start" };
+}
+
+function told(table: string, result: ReplayResult, seconds: number): string {
+  const { target, version, sent, sentNow, bytes, reencoded, withoutOrigin, partitions, progressTopic } =
+    result;
+  const speed = Math.round(sentNow / Math.max(0.001, seconds));
+  const lines = [
+    `${table}, version ${count(version)}: ${plural(sentNow, "record")} sent to ${target} (${plural(partitions, "partition")}) in ${seconds.toFixed(1)} s, ${count(speed)}/s`,
+  ];
+  if (result.isResumed)
+    lines.push(`${plural(sent, "record")} and ${size(bytes)} of values in all, with what earlier runs sent`);
+  if (reencoded > 0)
+    lines.push(
+      `${plural(reencoded, "value")} of them made again of columns: they say the same, byte for byte they may differ (keepRaw keeps bytes)`,
+    );
+  if (withoutOrigin > 0)
+    lines.push(`${plural(withoutOrigin, "row")} of the table name no record and were left`);
+  lines.push(`progress is in topic ${progressTopic}: the same command again sends what came since`);
+  return lines.join("\n");
+}

@@ -1,0 +1,254 @@
+/** A table back into Kafka: its records in their order, in transactions that each hold how far it came. */
+
+import { isLabError, LabError } from "../core/errors.ts";
+import { retry, sleep } from "../core/retry.ts";
+import type { Table } from "../delta/table.ts";
+import type { Admin, Kafka, TransactionalSink } from "../kafka/ports.ts";
+import { recordBytes } from "../kafka/record-batch.ts";
+import { type Lake, type LakeRecord, type LakeWork, openLake } from "./lake.ts";
+import type { Place } from "./place.ts";
+import {
+  ensureProgressTopic,
+  progressRecord,
+  progressTopicOf,
+  type ReplayProgress,
+  readProgress,
+  transactionalIdOf,
+} from "./progress.ts";
+import { type From, fromText, startOf } from "./range.ts";
+import { settledOffsets } from "./settled.ts";
+import { prepareTarget } from "./target.ts";
+import type { ValueForm } from "./value.ts";
+
+export type ReplayOptions = {
+  table: Table;
+  kafka: Kafka;
+  target: string;
+  /** The topic whose rows are sent; default: the only one there is. */
+  topic?: string | undefined;
+  from: From;
+  /** The version whose rows are sent; default: the newest one when the replay begins. */
+  to?: number | undefined;
+  value: ValueForm;
+  /** Send though the target holds records. */
+  isAppended: boolean;
+  /** Records a second; absent: as fast as it goes. */
+  rate?: number | undefined;
+  /** Bytes of records in a transaction, about; default 32 MiB. */
+  transactionBytes?: number;
+  work: LakeWork;
+  signal: AbortSignal;
+  now: () => number;
+  onProgress?: (progress: { sent: number; total: number }) => void;
+  /** An outage that is being waited out. */
+  onOutage?: (error: Error) => void;
+};
+
+export type ReplayResult = {
+  topic: string;
+  target: string;
+  progressTopic: string;
+  version: number;
+  /** Of the whole replay, earlier runs included. */
+  sent: number;
+  bytes: number;
+  reencoded: number;
+  /** What this run sent of it. */
+  sentNow: number;
+  /** An earlier run had begun it. */
+  isResumed: boolean;
+  isTargetNew: boolean;
+  partitions: number;
+  /** Rows of the table that name no record, and were left. */
+  withoutOrigin: number;
+};
+
+const TRANSACTION_BYTES = 32 * 1024 * 1024;
+/** Well below the broker's patience with a transaction. */
+const TRANSACTION_MS = 10_000;
+const TRANSACTION_TIMEOUT_MS = 60_000;
+/** What is sent between two looks at the clock. */
+const SLICE_MS = 250;
+
+/**
+ * Sends the records and returns when all are there. Started again after any end it goes on behind the last record that is there, so that each is there once
+ * for read-committed readers. Outages are waited out. REPLAY_UNDERWAY where another range has begun into this topic, PRODUCER_FENCED where another run took
+ * over, TARGET_UNFIT, ORIGIN_MISSING, USAGE, VERSION_NOT_FOUND, DATA_FILE_MISSING, MESSAGE_TOO_LARGE.
+ */
+export async function replay(options: ReplayOptions): Promise<ReplayResult> {
+  const { kafka, signal } = options;
+  const admin = await kafka.admin();
+  try {
+    const run: Run = { hasSent: false, isTargetNew: false, first: null };
+    return await retry(() => attempt(options, admin, run), {
+      signal,
+      firstMs: 500,
+      maxMs: 5_000,
+      // Before the first record an outage is the caller's to know; later nobody need start it again.
+      isRetryable: (error) => isLabError(error) && error.retryable && run.hasSent,
+      onFailure: (error) => options.onOutage?.(error as Error),
+    });
+  } finally {
+    await admin.close();
+  }
+}
+
+/** What outlives a producer. */
+type Run = {
+  hasSent: boolean;
+  isTargetNew: boolean;
+  /** Where the first of them began. */
+  first: { sent: number; isResumed: boolean } | null;
+};
+
+/** One producer's life: from what was committed to the end, or to an outage. */
+async function attempt(options: ReplayOptions, admin: Admin, run: Run): Promise<ReplayResult> {
+  const { table, kafka, target, work, signal, now } = options;
+  const newest = await table.latest(signal);
+  const tableId = newest.metadata.id;
+  const transactionalId = transactionalIdOf(tableId, target);
+  const progressTopic = progressTopicOf(tableId, target);
+  await ensureProgressTopic(admin, progressTopic);
+  const sink = await kafka.transactionalSink({ transactionalId, timeoutMs: TRANSACTION_TIMEOUT_MS, signal });
+  try {
+    const last = await readProgress(admin, progressTopic, transactionalId, signal);
+    // What is under way ends with the rows that it began with.
+    const version = last !== null && !last.isDone ? last.version : (options.to ?? newest.version);
+    const snapshot = await table.at({ version }, signal);
+    const { topic: asked, value } = options;
+    const lake = await openLake({
+      ...{ table: snapshot, store: table.store, adds: snapshot.files(), topic: asked, value, work, signal },
+    });
+    try {
+      requireRows(lake, options.topic, table.store.root);
+      const wanted = { from: fromText(options.from), to: options.to ?? null, topic: lake.topic, value };
+      const known = goOnFrom(last, wanted);
+      const settled = settledOffsets(snapshot, lake.topic);
+      const partitions = Math.max(0, ...lake.partitions, ...settled.keys()) + 1;
+      if (known === null) {
+        const { oldestMs } = lake;
+        const wish = { topic: target, partitions, oldestMs, isAppended: options.isAppended };
+        run.isTargetNew = (await prepareTarget(admin, wish, now())).isNew;
+      }
+      const progress: ReplayProgress =
+        known === null
+          ? {
+              ...{ asked: wanted, version, sent: 0, bytes: 0, reencoded: 0, isDone: false },
+              reached: await startOf(options.from, { table, lake, signal }),
+            }
+          : { ...known, version, isDone: false };
+      run.first ??= { sent: progress.sent, isResumed: known !== null };
+      await send(options, {
+        sink,
+        progress,
+        onSent() {
+          run.hasSent = true;
+          options.onProgress?.({ sent: progress.sent, total: lake.rows });
+        },
+        records: lake.records(new Map(progress.reached), signal),
+        commit: async () => {
+          await sink.send(progressTopic, [progressRecord(transactionalId, progress, now())]);
+          await sink.commit();
+        },
+      });
+      return {
+        ...{ topic: lake.topic, target, progressTopic, version, partitions },
+        ...{ sent: progress.sent, bytes: progress.bytes, reencoded: progress.reencoded },
+        sentNow: progress.sent - run.first.sent,
+        isResumed: run.first.isResumed,
+        isTargetNew: run.isTargetNew,
+        withoutOrigin: lake.withoutOrigin,
+      };
+    } finally {
+      await lake.close();
+    }
+  } finally {
+    await sink.close();
+  }
+}
+
+function requireRows({ topics }: Lake, asked: string | undefined, root: string): void {
+  if (asked === undefined || topics.includes(asked) || topics.length === 0) return;
+  throw new LabError("USAGE", `no row of ${root} comes from topic ${asked}`, {
+    hint: `there are rows of ${topics.join(", ")}`,
+    details: { topic: asked, topics },
+  });
+}
+
+/**
+ * The progress to go on from where an earlier run left `last`, or null to begin. What is done goes on with the rows that came since. REPLAY_UNDERWAY
+ * where another range was begun and is not done.
+ */
+export function goOnFrom(last: ReplayProgress | null, asked: ReplayProgress["asked"]): ReplayProgress | null {
+  if (last === null) return null;
+  const isSame = Object.entries(asked).every(
+    ([name, value]) => last.asked[name as keyof typeof asked] === value,
+  );
+  if (isSame) return last;
+  if (last.isDone) return null;
+  const { from, to, topic, value } = last.asked;
+  throw new LabError(
+    "REPLAY_UNDERWAY",
+    `another replay of the table into this topic is not done: from ${from} to version ${to ?? last.version} of ${topic}, values ${value}, ${last.sent} sent`,
+    {
+      hint: "start it again as it was to end it, or send to another topic",
+      details: { ...last.asked, version: last.version, sent: last.sent },
+    },
+  );
+}
+
+type Sending = {
+  sink: TransactionalSink;
+  /** Moved on with each record. */
+  progress: ReplayProgress;
+  records: AsyncGenerator<LakeRecord[]>;
+  onSent(): void;
+  /** Ends the transaction with the progress in it. */
+  commit(): Promise<void>;
+};
+
+async function send(options: ReplayOptions, sending: Sending): Promise<void> {
+  const { target, signal, now, rate = Number.POSITIVE_INFINITY } = options;
+  const { sink, progress } = sending;
+  const { transactionBytes = TRANSACTION_BYTES } = options;
+  const started = { ms: now(), sent: progress.sent };
+  const slice = Math.max(1, Math.floor((rate * SLICE_MS) / 1000));
+  let open: { bytes: number; sinceMs: number } | null = null;
+  const commit = async () => {
+    await sending.commit();
+    open = null;
+  };
+  for await (const batch of sending.records) {
+    // The next records take a while: a transaction must not wait for them.
+    if (batch.length === 0 && open !== null) await commit();
+    for (let from = 0; from < batch.length; from += slice) {
+      signal.throwIfAborted();
+      const part = slice >= batch.length ? batch : batch.slice(from, from + slice);
+      open ??= { bytes: 0, sinceMs: now() };
+      await sink.send(target, part);
+      open.bytes += note(progress, part);
+      sending.onSent();
+      const pauseMs = Math.max(0, started.ms + ((progress.sent - started.sent) / rate) * 1000 - now());
+      const isLong = now() + pauseMs - open.sinceMs >= TRANSACTION_MS;
+      if (open.bytes >= transactionBytes || isLong) await commit();
+      if (pauseMs > 0) await sleep(pauseMs, signal);
+    }
+  }
+  progress.isDone = true;
+  await commit();
+}
+
+/** Returns the bytes of the records. */
+function note(progress: ReplayProgress, records: readonly LakeRecord[]): number {
+  let bytes = 0;
+  for (const record of records) {
+    bytes += recordBytes(record);
+    if (!record.isOriginal) progress.reencoded += 1;
+    progress.bytes += record.value?.length ?? 0;
+    const { generation, offset, index } = record;
+    const place: Place = { generation, offset, index };
+    progress.reached.set(record.partition, place);
+  }
+  progress.sent += records.length;
+  return bytes;
+}
