@@ -22,7 +22,10 @@ export type ProgramFigures = {
 /** How many times as good ours is as a peer of the same round: more is better throughout. */
 export type Ratio = { ours: string; peer: string; cpu: Spread; rows: Spread; memory: Spread };
 
-export function ingestSummary(result: IngestBenchResult): { programs: ProgramFigures[]; ratios: Ratio[] } {
+export function ingestSummary(result: Omit<IngestBenchResult, "versions">): {
+  programs: ProgramFigures[];
+  ratios: Ratio[];
+} {
   const names = [...new Set(result.runs.map(({ by }) => by))];
   const of = (name: string) => result.runs.filter(({ by }) => by === name);
   const isOurs = (name: string) => name === CLONE || name === COMPILED;

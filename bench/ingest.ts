@@ -11,7 +11,7 @@ import { compiledLab } from "./compiled.ts";
 import { CLONE, COMPILED, type Contender } from "./contender.ts";
 import type { EventSize } from "./events.ts";
 import { fillTopic } from "./fill.ts";
-import { load, type Measurement, measurement } from "./machine.ts";
+import { load } from "./machine.ts";
 import { LAB, ours } from "./ours.ts";
 import { type FoundPeer, findPeer, type PeerName } from "./peers.ts";
 
@@ -47,8 +47,7 @@ export type IngestRun = {
 /** What starting costs: the same command on a topic without messages. */
 export type StartRun = Pick<IngestRun, "by" | "round" | "seconds" | "cpuSeconds" | "peakBytes">;
 
-export type IngestBenchResult = Measurement & {
-  bench: "ingest";
+export type IngestBenchResult = {
   messages: number;
   size: EventSize;
   /** Of all values. */
@@ -59,6 +58,8 @@ export type IngestBenchResult = Measurement & {
   runs: IngestRun[];
   starts: StartRun[];
   missing: { name: string; why: string }[];
+  /** Of the peers. */
+  versions: Record<string, string>;
 };
 
 const TOPIC = "bench-events";
@@ -82,8 +83,7 @@ export async function benchIngest(options: IngestBenchOptions): Promise<IngestBe
     );
     for (const { name, why } of missing) say(`not measured: ${name}, ${why}`);
 
-    const head = await measurement(options.now());
-    Object.assign(head.versions, ...peers.map(({ versions }) => versions));
+    const versions = Object.assign({}, ...peers.map((peer) => peer.versions));
     const broker = await bringUpKafka({
       ...{ choice: options.kafka, dataDir: join(folder, "kafka"), port: 0, log, signal },
     });
@@ -97,8 +97,7 @@ export async function benchIngest(options: IngestBenchOptions): Promise<IngestBe
     await makeTopic(brokers, empty, partitions);
 
     const result: IngestBenchResult = {
-      ...head,
-      ...{ bench: "ingest", messages, size, bytes, partitions, seed, rounds, runs: [], starts: [], missing },
+      ...{ messages, size, bytes, partitions, seed, rounds, runs: [], starts: [], missing, versions },
     };
     const contenders = [...labs, ...peers.map(({ contender }) => contender)];
     for (let round = 1; round <= rounds; round++) {

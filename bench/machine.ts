@@ -13,7 +13,7 @@ export type Measurement = {
   /** UTC, ISO. */
   at: string;
   machine: Machine;
-  /** Average number of processes that wanted a core in the minute before, ours not yet among them. */
+  /** Average number of processes that wanted a core in the minute before, the benchmark's own not yet among them. */
   loadBefore: number;
   /** By program. */
   versions: Record<string, string>;

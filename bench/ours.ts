@@ -9,13 +9,18 @@ import { measured } from "./measured.ts";
 export const LAB = fileURLToPath(new URL("../bin/lab.js", import.meta.url));
 
 /** `program` is run by Node; `options` come before it. */
-export function ours(name: string, program: string, options: readonly string[] = []): Contender {
+export function ours(
+  name: string,
+  program: string,
+  options: readonly string[] = [],
+  env: NodeJS.ProcessEnv = {},
+): Contender {
   return {
     name,
     identity: () => IDENTITY.kafka,
     run({ brokers, topic, table, folder }, signal) {
       const args = ["ingest", "--once", "--kafka", brokers.join(","), "--topic", topic, "--table", table];
-      return measured([...options, program, ...args, "--partition-by", "date"], { cwd: folder }, signal);
+      return measured([...options, program, ...args, "--partition-by", "date"], { cwd: folder, env }, signal);
     },
   };
 }

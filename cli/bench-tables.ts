@@ -1,8 +1,6 @@
 /** The results of `lab bench` as tables for people. */
 
 import type { CommitBenchResult } from "../bench/commit.ts";
-import type { IngestBenchResult } from "../bench/ingest.ts";
-import { ingestSummary } from "../bench/ingest-summary.ts";
 import type { MemoryBenchResult } from "../bench/memory.ts";
 import type { OpenBenchResult, UsageSpread } from "../bench/open.ts";
 import type { QueryBenchResult } from "../bench/query.ts";
@@ -105,44 +103,4 @@ export function memoryTable(result: MemoryBenchResult, chart: readonly string[])
   ];
   const text = rows.map(([name, value]) => `${name.padEnd(18)} ${value}\n`).join("");
   return `${text}\nMB resident; ":" while the store was away, "-" the limit\n${chart.join("\n")}\n`;
-}
-
-export function ingestTable(result: IngestBenchResult): string {
-  const { programs, ratios } = ingestSummary(result);
-  const exact = (value: number) => value.toLocaleString("en", { maximumFractionDigits: 2 });
-  const spread = ({ min, median, max }: Spread) => [min, median, max].map(exact).join(" / ");
-  const table = (head: readonly string[], rows: readonly (readonly string[])[]) => {
-    const widths = head.map((cell, at) => Math.max(cell.length, ...rows.map((row) => row[at]!.length)) + 2);
-    const lines = [head, ...rows].map((row) => row.map((cell, at) => cell.padEnd(widths[at]!)).join(""));
-    return lines.map((line) => `${line.trimEnd()}\n`).join("");
-  };
-  const figures = table(
-    ["by", "rows/s", "MB/s", "CPU s per million", "peak MB", "written, of the JSON", "files"],
-    programs.map((one) => [
-      one.by,
-      spread(one.rowsPerSecond),
-      spread(one.megabytesPerSecond),
-      spread(one.cpuSecondsPerMillion),
-      spread(one.peakMegabytes),
-      `${exact(one.bytesWritten.median)}, ${one.writtenShare.median}`,
-      spread(one.files),
-    ]),
-  );
-  const starts = programs.flatMap(({ by, start }) =>
-    start === null ? [] : [[by, spread(start.cpuSeconds), spread(start.seconds)]],
-  );
-  const compared =
-    ratios.length === 0
-      ? ""
-      : `\n${table(
-          ["ours", "peer", "times less CPU", "times the rows/s", "times less memory"],
-          ratios.map((one) => [one.ours, one.peer, spread(one.cpu), spread(one.rows), spread(one.memory)]),
-        )}`;
-  const missing = result.missing.map(({ name, why }) => `not measured: ${name}, ${why}\n`).join("");
-  return `${figures}${compared}
-start and end alone, on a topic without messages, which the figures above contain
-${table(["by", "CPU s", "seconds"], starts)}
-${exact(result.messages)} messages of ${Math.round(result.bytes / result.messages)} bytes in ${result.partitions} partitions, ${result.rounds} rounds in alternating order; min / median / max
-every table was counted by deltalake: each message is in it once
-${missing}`;
 }

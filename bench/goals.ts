@@ -1,0 +1,89 @@
+/** What the ingester is meant to reach, and what the results say of it. Pure. */
+
+import { COMPILED } from "./contender.ts";
+import { ingestSummary } from "./ingest-summary.ts";
+import type { PageRecord } from "./results.ts";
+
+export type Goal = {
+  what: string;
+  goal: string;
+  /** As measured, with its unit. */
+  found: string;
+  isReached: boolean;
+};
+
+const MIB = 2 ** 20;
+
+/** Each goal that the results can answer, by medians; ours is the compiled program. */
+export function goalsOf(records: readonly PageRecord[]): Goal[] {
+  return records.flatMap((record) => {
+    switch (record.bench) {
+      case "ingest":
+        return ingestGoals(record.result);
+      case "latency":
+        return latencyGoals(record.result);
+      case "memory":
+        return memoryGoals(record.result);
+      default:
+        return [];
+    }
+  });
+}
+
+type ResultOf<Name extends PageRecord["bench"]> = Extract<PageRecord, { bench: Name }>["result"];
+
+function ingestGoals(result: ResultOf<"ingest">): Goal[] {
+  const { programs, ratios } = ingestSummary(result);
+  const ours = programs.find(({ by }) => by === COMPILED);
+  if (ours === undefined) return [];
+  const ratio = (peer: string) => ratios.find((one) => one.ours === COMPILED && one.peer === peer);
+  const goals: Goal[] = [];
+  const least = (what: string, factor: number, found: number | undefined) => {
+    if (found === undefined) return;
+    goals.push({
+      ...{ what, goal: `at least ${factor} times` },
+      ...{ found: `${found.toFixed(1)} times`, isReached: found >= factor },
+    });
+  };
+  const most = (what: string, limit: number, unit: string, found: number, digits: number) => {
+    const goal = `at most ${limit} ${unit}`.trim();
+    goals.push({ what, goal, found: `${found.toFixed(digits)} ${unit}`.trim(), isReached: found <= limit });
+  };
+  if (result.size === "1k") {
+    least("less CPU than kafka-delta-ingest with its usual transforms", 10, ratio("kdi")?.cpu.median);
+    least("less CPU than kafka-delta-ingest without", 8, ratio("kdi-plain")?.cpu.median);
+    least("less CPU than Spark", 10, ratio("spark")?.cpu.median);
+    least("the rows/s of kafka-delta-ingest", 8, ratio("kdi")?.rows.median);
+    most("bytes written by bytes of JSON", 0.15, "", ours.writtenShare.median, 3);
+  }
+  if (result.size === "tiny")
+    most("CPU for a million messages of 104 bytes", 2, "s", ours.cpuSecondsPerMillion.median, 2);
+  return goals;
+}
+
+function latencyGoals({ runs, size }: ResultOf<"latency">): Goal[] {
+  const run = runs.find(({ rate }) => rate === 3_000);
+  if (run === undefined || size !== "2k") return [];
+  const { visibleMs, coreShare } = run;
+  const seen: Goal = {
+    ...{ what: "p99 from produced to visible, 3,000 messages/s, flush after 1 s", goal: "at most 1,500 ms" },
+    ...{ found: `${visibleMs.p99.toLocaleString("en")} ms`, isReached: visibleMs.p99 <= 1_500 },
+  };
+  if (coreShare === null) return [seen];
+  const share: Goal = {
+    ...{ what: "CPU at 3,000 messages/s of 2 KB", goal: "under 10 % of a core" },
+    ...{ found: `${(coreShare * 100).toFixed(1)} %`, isReached: coreShare < 0.1 },
+  };
+  return [seen, share];
+}
+
+function memoryGoals({ runs }: ResultOf<"memory">): Goal[] {
+  const peak = Math.max(0, ...runs.map(({ peakBytes }) => peakBytes));
+  const widest = Math.max(0, ...runs.map(({ partitions }) => partitions));
+  return [
+    {
+      ...{ what: `peak memory, up to ${widest} partitions`, goal: "at most 350 MiB" },
+      ...{ found: `${Math.round(peak / MIB)} MiB`, isReached: peak <= 350 * MIB },
+    },
+  ];
+}

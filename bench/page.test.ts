@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { isLabError } from "../core/errors.ts";
+import { CLONE, COMPILED } from "./contender.ts";
+import { goalsOf } from "./goals.ts";
+import { pageRecords, performancePage } from "./page.ts";
+import { pageCharts } from "./page-charts.ts";
+import { type PageRecord, readResults } from "./results.ts";
+import { writePage } from "./write-page.ts";
+
+const HEAD = {
+  ...{ at: "2026-01-02T03:04:05.000Z", loadBefore: 0.25, versions: { node: "v20.0.0" } },
+  machine: { cores: 2, cpu: "A & B <fast>", memoryBytes: 8 * 2 ** 30, kernel: "linux 6.1" },
+};
+const run = (by: string, cpuSeconds: number, seconds: number) => ({
+  ...{ by, round: 1, seconds, cpuSeconds, peakBytes: 2e8, bytesWritten: 140_000, files: 2, load: 0 },
+});
+const INGEST = {
+  ...{ ...HEAD, bench: "ingest" },
+  result: {
+    ...{ messages: 1_000, size: "1k", bytes: 1_000_000, partitions: 4, seed: 1, rounds: 1 },
+    runs: [run(CLONE, 0.02, 1), run(COMPILED, 0.01, 1), run("kdi", 0.11, 7), run("kdi-plain", 0.07, 9)],
+    starts: [{ by: CLONE, round: 1, seconds: 1.25, cpuSeconds: 0.5, peakBytes: 1e8 }],
+    missing: [{ name: "spark", why: "there is no pom.xml" }],
+  },
+} satisfies PageRecord as PageRecord;
+const LATENCY = {
+  ...{ ...HEAD, bench: "latency" },
+  result: {
+    ...{ size: "2k", seconds: 60, partitions: 4, flushMs: 1_000 },
+    runs: [
+      {
+        ...{
+          rate: 3_000,
+          messages: 180_000,
+          bytesEach: 2_192,
+          coreShare: 0.125,
+          peakBytes: 2e8,
+          commits: 60,
+        },
+        visibleMs: { p50: 600, p99: 1_200, p999: 1_700, max: 1_800 },
+        ackMs: { p50: 3, p99: 9, p999: 20, max: 30 },
+      },
+    ],
+  },
+} satisfies PageRecord as PageRecord;
+const MEMORY = {
+  ...{ ...HEAD, bench: "memory" },
+  result: {
+    size: "1k",
+    runs: [
+      {
+        ...{ messages: 3_600_000, partitions: 200, bytes: 3.5e9, seconds: 40, peakBytes: 300 * 2 ** 20 },
+        samples: [
+          { atSeconds: 0.2, bytes: 1e8 },
+          { atSeconds: 40, bytes: 300 * 2 ** 20 },
+        ],
+      },
+    ],
+  },
+} satisfies PageRecord as PageRecord;
+const START = {
+  ...{ ...HEAD, bench: "start" },
+  result: { rounds: [{ clone: 0.5, npmCi: 12.25, firstStart: 9.5, nextStart: 7.75 }] },
+} satisfies PageRecord as PageRecord;
+const PROFILE = {
+  ...{ ...HEAD, bench: "profile" },
+  result: {
+    ...{ messages: 1_000_000, size: "1k", bytes: 976e6, partitions: 4, cpuSeconds: 8, plainCpuSeconds: 7.5 },
+    parts: { fetch: 2, native: 6 },
+  },
+} satisfies PageRecord as PageRecord;
+
+test("the committed page and its charts say what the committed results say, and nothing else", async () => {
+  // lab bench report
+  const records = pageRecords(await readResults(new URL("./results.ndjson", import.meta.url)));
+  const docs = new URL("../docs/", import.meta.url);
+  assert.equal(readFileSync(new URL("performance.md", docs), "utf8"), performancePage(records));
+  for (const [name, svg] of Object.entries(pageCharts(records)))
+    assert.equal(readFileSync(new URL(`images/${name}`, docs), "utf8"), svg, name);
+});
+
+test("every number of the results is on the page, as it was measured", () => {
+  const page = performancePage([INGEST, LATENCY, MEMORY, START, PROFILE]);
+  for (const line of [
+    `| ${CLONE} | 1,000 / 1,000 / 1,000 | 1 / 1 / 1 | 20 / 20 / 20 | 200 / 200 / 200 | 140,000 | 0.14 | 2 / 2 / 2 |`,
+    `| ${COMPILED} | kdi | 11 / 11 / 11 | 7 / 7 / 7 | 1 / 1 / 1 |`,
+    `| ${CLONE} | 0.5 / 0.5 / 0.5 | 1.25 / 1.25 / 1.25 |`,
+    "Not measured: spark, there is no pom.xml.",
+    "2026-01-02, load before 0.25",
+    "| 3,000 of 2,192 bytes | 600 | 1,200 | 1,700 | 1,800 | 9 | 12.5 % | 200 |",
+    "| 3,600,000 | 200 | 3,500 | 40 | 315 |",
+    "| `npm ci`, packages in npm's cache | 12.25 / 12.25 / 12.25 |",
+    "| fetch: sockets, protocol, group | 2.00 | 25.0 % |",
+    "| all of the process | 8.00 | 100 % |",
+    "- 2 cores (A & B <fast>), 8 GiB, linux 6.1",
+  ])
+    assert.ok(page.includes(line), `${line}\nis not in\n${page}`);
+});
+
+test("a goal is reached or not by the median of what was measured", () => {
+  const verdicts = goalsOf([INGEST, LATENCY, MEMORY, START, PROFILE]).map(({ what, found, isReached }) => [
+    ...[what, found, isReached],
+  ]);
+  assert.deepEqual(verdicts, [
+    ["less CPU than kafka-delta-ingest with its usual transforms", "11.0 times", true],
+    ["less CPU than kafka-delta-ingest without", "7.0 times", false],
+    ["the rows/s of kafka-delta-ingest", "7.0 times", false],
+    ["bytes written by bytes of JSON", "0.140", true],
+    ["p99 from produced to visible, 3,000 messages/s, flush after 1 s", "1,200 ms", true],
+    ["CPU at 3,000 messages/s of 2 KB", "12.5 %", false],
+    ["peak memory, up to 200 partitions", "300 MiB", true],
+  ]);
+});
+
+test("the page tells of the newest result of each kind and size, and of none that has no place on it", () => {
+  const later = { ...START, at: "2026-02-02T00:00:00.000Z" };
+  const tiny = { ...INGEST, result: { ...INGEST.result, size: "tiny" } } as PageRecord;
+  const streams = { ...HEAD, bench: "memory", at: "2026-03-03T00:00:00.000Z", result: { streams: 50 } };
+  const other = { ...HEAD, bench: "commit", result: {} };
+  const chosen = pageRecords([tiny, later, streams, other, START, MEMORY, INGEST]);
+  assert.deepEqual(chosen, [INGEST, tiny, MEMORY, later]);
+});
+
+test("charts are images whose words are text, with a bar for each program and a line for each run", () => {
+  const charts = pageCharts([INGEST, MEMORY]);
+  assert.deepEqual(Object.keys(charts), ["performance-cpu.svg", "performance-memory.svg"]);
+  assert.equal(charts["performance-cpu.svg"]?.match(/<rect /g)?.length, 1 + 4);
+  assert.equal(charts["performance-memory.svg"]?.match(/<polyline /g)?.length, 1);
+  assert.deepEqual(pageCharts([START]), {});
+  assert.ok(!performancePage([INGEST]).includes("performance-memory.svg"));
+});
+
+test("results that cannot be read, or are none, are refused with their place", async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "lab-results-"));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const file = join(folder, "results.ndjson");
+  const refused = (message: RegExp) => (error: unknown) =>
+    isLabError(error, "USAGE") && message.test(error.message);
+  await assert.rejects(writePage(file, folder), refused(/no results can be read/));
+  await writeFile(file, `${JSON.stringify(START)}\n{"bench":\n`);
+  await assert.rejects(writePage(file, folder), refused(/results\.ndjson:2 is no result/));
+  await writeFile(file, `${JSON.stringify({ ...START, bench: "commit" })}\n`);
+  await assert.rejects(writePage(file, folder), refused(/no result that the page tells of/));
+  await writeFile(file, `${JSON.stringify(START)}\n`);
+  assert.deepEqual(await writePage(file, folder), [join(folder, "performance.md")]);
+  assert.equal(await readFile(join(folder, "performance.md"), "utf8"), performancePage([START]));
+});

@@ -1,0 +1,85 @@
+/** A producer at a steady rate that remembers when each message was handed over. */
+
+import { setTimeout as delay } from "node:timers/promises";
+import { LabError } from "../core/errors.ts";
+import type { Sink } from "../kafka/ports.ts";
+
+export type SteadyOptions = {
+  sink: Sink;
+  topic: string;
+  partitions: number;
+  /** Messages a second. */
+  rate: number;
+  /** Taken in turns. */
+  values: readonly Buffer[];
+  now: () => number;
+};
+
+export type Steady = {
+  /** When the message at each offset was handed over, ms since the epoch, by partition: the topic is the producer's alone. */
+  created: readonly number[][];
+  /** From there to the broker's acknowledgement, ms, one for each request. */
+  ackMs: readonly number[];
+  sent(): number;
+  /** Sends until `until` aborts; resolves when the broker has all of it. INTERNAL where it gave them other places than we count. */
+  run(until: AbortSignal): Promise<void>;
+};
+
+/** What has become due is sent this often, ms. */
+const STEP_MS = 10;
+
+/** Makes nothing yet. */
+export function steadyProducer({ sink, topic, partitions, rate, values, now }: SteadyOptions): Steady {
+  const created: number[][] = Array.from({ length: partitions }, () => []);
+  const ackMs: number[] = [];
+  let sent = 0;
+
+  async function sendDue(count: number): Promise<void> {
+    const createdMs = now();
+    const records = Array.from({ length: count }, () => {
+      const partition = sent % partitions;
+      const value = values[sent % values.length] as Buffer;
+      sent += 1;
+      created[partition]!.push(createdMs);
+      return { key: null, value, partition, timestampMs: createdMs };
+    });
+    const expected = created.map((all) => BigInt(all.length));
+    const acked = await sink.send(topic, records);
+    for (const partition of new Set(acked.map((one) => one.partition))) {
+      const ends = acked.filter((one) => one.partition === partition);
+      const end = ends.reduce((most, { baseOffset, count }) => max(most, baseOffset + BigInt(count)), 0n);
+      if (end !== expected[partition])
+        throw new LabError(
+          "INTERNAL",
+          `partition ${partition} ends at ${end}, of ${expected[partition]} messages`,
+        );
+    }
+    ackMs.push(now() - createdMs);
+  }
+
+  return {
+    created,
+    ackMs,
+    sent: () => sent,
+    async run(until) {
+      // Alone, until the sink has learnt where a new topic's partitions are.
+      await sendDue(partitions);
+      const startedMs = now() - (sent * 1000) / rate;
+      const inFlight = new Set<Promise<void>>();
+      const failed = new AbortController();
+      while (!until.aborted && !failed.signal.aborted) {
+        const due = Math.floor(((now() - startedMs) * rate) / 1000) - sent;
+        if (due > 0) {
+          const sending = sendDue(due).finally(() => inFlight.delete(sending));
+          sending.catch((error: unknown) => failed.abort(error));
+          inFlight.add(sending);
+        }
+        await delay(STEP_MS);
+      }
+      await Promise.allSettled(inFlight);
+      failed.signal.throwIfAborted();
+    },
+  };
+}
+
+const max = (a: bigint, b: bigint) => (a > b ? a : b);
