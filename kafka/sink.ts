@@ -21,21 +21,25 @@ export async function openSink(kafka: KafkaOptions, options: SinkOptions): Promi
   const closing = new AbortController();
   const writers = new Map<string, TopicWriter>();
   const lanes = new Map<string, SinkLane>();
-  const counts = new Map<string, { count: number; at: number }>();
+  const counts = new Map<string, { count: Promise<number>; at: number }>();
   const inFlight = new Set<Promise<unknown>>();
   let turn = 0;
 
-  async function partitionCount(topic: string): Promise<number> {
+  /** One question at a time for a topic: sends that each asked for themselves could go on in another order than they came. */
+  function partitionCount(topic: string): Promise<number> {
     const known = counts.get(topic);
     if (known !== undefined && Date.now() - known.at < COUNT_AGE_MS) return known.count;
     const onFailure = (error: unknown) => options.onOutage?.(error as Error);
-    const partitions = await retry(() => access.partitions(topic), {
-      signal: closing.signal,
-      maxMs: 2_000,
-      onFailure,
-    });
-    counts.set(topic, { count: partitions.length, at: Date.now() });
-    return partitions.length;
+    const asked = retry(() => access.partitions(topic), { signal: closing.signal, maxMs: 2_000, onFailure });
+    const entry = { count: asked.then((partitions) => partitions.length), at: Number.POSITIVE_INFINITY };
+    counts.set(topic, entry);
+    entry.count.then(
+      () => {
+        entry.at = Date.now();
+      },
+      () => counts.delete(topic),
+    );
+    return entry.count;
   }
 
   function laneOf(topic: string, partition: number): SinkLane {
