@@ -16,15 +16,14 @@ import { loadOrigins, type Origins } from "./origins.ts";
 import { createRawBatch, type RawBatch } from "./raw-batch.ts";
 import { checkRoute, ROUTE, refuseRoutes, routeRows } from "./route.ts";
 import { writeRowFiles } from "./row-files.ts";
+import { INDEX_FIELD, requireIndex } from "./row-index.ts";
 import { plainSchema, readPlain } from "./text-source.ts";
 import {
   applyTransform,
-  INDEX_FIELD,
   loadMessages,
   mergeYield,
   PLACE,
   prepareTransform,
-  requireIndex,
   rowsByPlace,
   type Transform,
 } from "./transform.ts";

@@ -1,6 +1,6 @@
 /** A DuckDB of our own in memory: its limits, what it may touch, and a way to ask it. The only place that opens one. */
 
-import { type DuckDBConnection, DuckDBInstance, type DuckDBValue, type JS } from "@duckdb/node-api";
+import type { DuckDBConnection, DuckDBValue, JS } from "@duckdb/node-api";
 
 export type EngineSettings = {
   memoryLimitBytes: number;
@@ -53,6 +53,8 @@ export type Instance = {
  * `allowedPaths` is given, everything else outside is refused, and no statement can change that.
  */
 export async function openInstance(settings: EngineSettings): Promise<Instance> {
+  // Loaded with the first one: it takes longer than most of what a process does without it.
+  const { DuckDBInstance } = await import("@duckdb/node-api");
   const instance = await DuckDBInstance.create(":memory:", {
     memory_limit: `${Math.floor(settings.memoryLimitBytes)}B`,
     threads: String(settings.threads),

@@ -12,6 +12,7 @@ import { type Engine, quoteName } from "./instance.ts";
 import { KAFKA_FIELD, kafkaField, kafkaStruct, withoutKafka } from "./kafka-column.ts";
 import type { Origins } from "./origins.ts";
 import type { Derived } from "./partitioning.ts";
+import { INDEX_FIELD } from "./row-index.ts";
 import { sqlType } from "./sql-types.ts";
 import { checkRowLocal, refused } from "./transform-check.ts";
 
@@ -156,29 +157,6 @@ export async function applyTransform(
       { signal },
     );
   return bad;
-}
-
-/** Which of the rows of one message this is, where a transform makes several of it. */
-export const INDEX_FIELD: StructField = {
-  name: "_kafka_index",
-  type: "integer",
-  nullable: true,
-  metadata: {},
-};
-
-/**
- * UNSUPPORTED_FEATURE where a schema lacks the column. Rows of one message that a route sends to several tables are told apart by it: where some
- * of them are written and the run ends, the next one could not know which.
- */
-export function requireIndex({ fields }: StructType): void {
-  if (fields.some(({ name }) => name === INDEX_FIELD.name)) return;
-  throw new LabError(
-    "UNSUPPORTED_FEATURE",
-    `several rows of one message cannot be routed where the table has no column ${INDEX_FIELD.name}`,
-    {
-      hint: `let the table have ${INDEX_FIELD.name} INT: onUnknownField: add adds it, and a transform keeps it`,
-    },
-  );
 }
 
 /** How many rows each message has in `rows`, by its place in the batch; those without any are absent. */

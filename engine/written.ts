@@ -5,7 +5,7 @@ import type { StructType } from "../delta/types.ts";
 import type { Engine } from "./instance.ts";
 import { quoteName } from "./instance.ts";
 import { KAFKA_FIELD } from "./kafka-column.ts";
-import { INDEX_FIELD } from "./transform.ts";
+import { INDEX_FIELD } from "./row-index.ts";
 
 /**
  * A row by where it comes from. `index` is its number among the rows of its message; null where it is the only one: then it stands for the message,

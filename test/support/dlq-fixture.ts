@@ -3,9 +3,9 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { openEncoder } from "../../columnar/open-encoder.ts";
 import { openStore } from "../../delta/store/open.ts";
 import type { Store } from "../../delta/store/store.ts";
-import { createEncoder } from "../../engine/duckdb-encoder.ts";
 import { openDesk } from "../../letters/desk.ts";
 import { type DropOptions, type DropResult, dropLetters } from "../../letters/drop.ts";
 import type { LetterFilter } from "../../letters/filter.ts";
@@ -65,7 +65,7 @@ export async function dlqFixture(t: TestContext): Promise<DlqFixture> {
     async replay({ stream, transform, wrapStore, signal: stop = signal, ...options } = {}) {
       const stagingDir = join(fixture.folder, `dlq-${stagings++}`);
       await mkdir(stagingDir, { recursive: true });
-      const encoder = await createEncoder({ stagingDir, memoryLimitBytes: 256 << 20, threads: 1 });
+      const encoder = await openEncoder({ stagingDir, memoryLimitBytes: 256 << 20, threads: 1 });
       const encode = encodeAsStream({
         encoder,
         decoder: null,

@@ -5,12 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { Registry } from "prom-client";
+import { openEncoder } from "../../columnar/open-encoder.ts";
 import { type Log, silentLog } from "../../core/log.ts";
 import { openTable } from "../../delta/open.ts";
 import { openStore } from "../../delta/store/open.ts";
 import type { Store } from "../../delta/store/store.ts";
 import { locateFiles } from "../../engine/data-files.ts";
-import { createEncoder } from "../../engine/duckdb-encoder.ts";
 import type { Encoder } from "../../engine/encoder.ts";
 import { openEngine } from "../../engine/instance.ts";
 import { createRelation } from "../../engine/scan.ts";
@@ -61,10 +61,10 @@ export async function streamFixture(
   exposeReports(registry, () => ingests.flatMap((ingest) => ingest.reports()));
   let staging = 0;
 
-  async function openEncoder(): Promise<Encoder> {
+  async function encoderOfARun(): Promise<Encoder> {
     const stagingDir = join(folder, `staging-${staging++}`);
     await mkdir(stagingDir, { recursive: true });
-    return createEncoder({ stagingDir, memoryLimitBytes: 256 << 20, threads: 1 });
+    return openEncoder({ stagingDir, memoryLimitBytes: 256 << 20, threads: 1 });
   }
 
   async function rowsOf(uri: string, select: string, name: string): Promise<Record<string, unknown>[]> {
@@ -110,7 +110,7 @@ export async function streamFixture(
         ...options,
       };
       const limits = { connectTimeoutMs: 5_000, chunkBytes: 32 << 20, budgetBytes: 256 << 20 };
-      const ready = openEncoder().then((encoder) => ({
+      const ready = encoderOfARun().then((encoder) => ({
         encoder,
         ingest: createIngest(
           { streams: [stream], ...limits, ...more },
