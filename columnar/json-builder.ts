@@ -299,18 +299,18 @@ function isDoubled(keys: LeafBuilder, first: number): boolean {
   return false;
 }
 
-function isSame({ source, low, lengths }: LeafBuilder, one: number, other: number): boolean {
+function isSame({ text, low, lengths }: LeafBuilder, one: number, other: number): boolean {
   const length = lengths[one]!;
   if (length !== lengths[other]) return false;
   const from = low[one]!;
   const to = low[other]!;
-  for (let i = 0; i < length; i++) if (source[from + i] !== source[to + i]) return false;
+  for (let i = 0; i < length; i++) if (text[from + i] !== text[to + i]) return false;
   return true;
 }
 
 /** A name for the key's bytes. */
-function keyText({ source, low, lengths }: LeafBuilder, i: number): string {
-  return Buffer.from(source.buffer, source.byteOffset + low[i]!, lengths[i]!).toString("latin1");
+function keyText({ text, low, lengths }: LeafBuilder, i: number): string {
+  return Buffer.from(text.buffer, text.byteOffset + low[i]!, lengths[i]!).toString("latin1");
 }
 
 function forgetMet(node: Node): void {

@@ -90,16 +90,11 @@ function fillInt32(leaf: LeafBuilder, places: Uint32Array, numberOf: (place: num
 function fillNames(leaf: LeafBuilder, places: Uint32Array, nameOf: (place: number) => string): void {
   leaf.begin(NO_BYTES, places.length);
   let last: string | undefined;
-  let start = 0;
   for (const place of places) {
     const name = nameOf(place);
-    if (name === last) {
-      leaf.addBytes(0, start, leaf.extraUsed - start);
-      continue;
-    }
+    if (name === last) leaf.addAgain(0);
+    else leaf.addCopy(0, Buffer.from(name));
     last = name;
-    start = leaf.extraUsed;
-    leaf.addCopy(0, Buffer.from(name));
   }
 }
 

@@ -1,10 +1,14 @@
 /** A leaf vector that grows: entry by entry, and back to where a message began when that turns out to be doubtful. */
 
+import { copyWords, LONG } from "./copy-words.ts";
 import type { Leaf, LeafValues, LeafVector } from "./leaf-vector.ts";
 
 const NO_BYTES = new Uint8Array(0);
+const NO_VIEW = new DataView(NO_BYTES.buffer);
 const TWO_TO_32 = 4_294_967_296;
 const FIXED_BYTES = 16;
+/** Words are written where only some of their bytes count. */
+const SLACK = 4;
 
 /**
  * Has the same fields whatever it holds, so that the walk over messages meets one shape of object only. Arrays that its values do not need
@@ -21,14 +25,17 @@ export class LeafBuilder implements LeafVector {
   doubles = new Float64Array(0);
   /** Bits of booleans, or 16 bytes of a decimal each. */
   bytes = NO_BYTES;
-  /** What values that are bytes were found in. */
-  source: Uint8Array = NO_BYTES;
   #definitions = NO_BYTES;
   #repetitions = NO_BYTES;
   #maxDefinition: number;
   #isRepeated: boolean;
   #room = 0;
+  /** What values that are bytes are found in. */
+  #source: Uint8Array = NO_BYTES;
+  #sourceView: DataView = NO_VIEW;
+  /** Where they are copied to. */
   #extra = NO_BYTES;
+  #extraView: DataView = NO_VIEW;
   #extraUsed = 0;
   #markedEntries = 0;
   #markedCount = 0;
@@ -42,7 +49,8 @@ export class LeafBuilder implements LeafVector {
 
   /** Empties it for values of `source`, with room for so many entries at least. */
   begin(source: Uint8Array, entries: number): void {
-    this.source = source;
+    this.#source = source;
+    this.#sourceView = new DataView(source.buffer, source.byteOffset, source.length);
     this.entries = 0;
     this.count = 0;
     this.#extraUsed = 0;
@@ -54,6 +62,7 @@ export class LeafBuilder implements LeafVector {
     this.begin(NO_BYTES, 0);
     this.#resize(0, false);
     this.#extra = NO_BYTES;
+    this.#extraView = NO_VIEW;
   }
 
   /** Adds the entry of a value and says at which place of the arrays the value goes: of those there are then, which may be larger ones. */
@@ -90,27 +99,42 @@ export class LeafBuilder implements LeafVector {
     this.high[i] = Math.floor(value / TWO_TO_32);
   }
 
+  /** Adds bytes of the source: a copy, made while they are at hand. */
   addBytes(repetition: number, start: number, length: number): void {
-    const i = this.add(repetition);
-    this.low[i] = start;
-    this.lengths[i] = length;
+    const to = this.extraRoom(length);
+    const at = this.#extraUsed;
+    if (length > LONG) to.set(this.#source.subarray(start, start + length), at);
+    else copyWords(this.#extraView, at, this.#sourceView, start, length);
+    this.addExtra(repetition, at + length);
   }
 
-  /** Adds bytes that do not stand in the source: they are copied. */
+  /** Adds other bytes. */
   addCopy(repetition: number, bytes: Uint8Array): void {
-    this.addBytes(repetition, this.source.length + this.#extraUsed, bytes.length);
     this.extraRoom(bytes.length).set(bytes, this.#extraUsed);
-    this.#extraUsed += bytes.length;
+    this.addExtra(repetition, this.#extraUsed + bytes.length);
   }
 
-  /** Where copies go, with room for `size` bytes from `extraUsed` on. */
+  /** Adds the value before once more. */
+  addAgain(repetition: number): void {
+    const i = this.add(repetition);
+    this.low[i] = this.low[i - 1]!;
+    this.lengths[i] = this.lengths[i - 1]!;
+  }
+
+  /** Where copies go, with room for `size` bytes from `extraUsed` on, and a word beyond. */
   extraRoom(size: number): Uint8Array {
-    const needed = this.#extraUsed + size;
+    const needed = this.#extraUsed + size + SLACK;
     if (needed > this.#extra.length) {
       const larger = new Uint8Array(Math.max(needed, this.#extra.length * 2, 1024));
-      larger.set(this.#extra);
+      larger.set(this.#extra.subarray(0, this.#extraUsed));
       this.#extra = larger;
+      this.#extraView = new DataView(larger.buffer);
     }
+    return this.#extra;
+  }
+
+  /** What values that are bytes lie in; it changes when it grows. */
+  get text(): Uint8Array {
     return this.#extra;
   }
 
@@ -120,7 +144,9 @@ export class LeafBuilder implements LeafVector {
 
   /** The value whose bytes the caller wrote behind `extraUsed`, up to `end`. */
   addExtra(repetition: number, end: number): void {
-    this.addBytes(repetition, this.source.length + this.#extraUsed, end - this.#extraUsed);
+    const i = this.add(repetition);
+    this.low[i] = this.#extraUsed;
+    this.lengths[i] = end - this.#extraUsed;
     this.#extraUsed = end;
   }
 
@@ -165,8 +191,7 @@ export class LeafBuilder implements LeafVector {
           count,
           start: low,
           length: this.lengths,
-          source: this.source,
-          extra: this.#extra.subarray(0, this.#extraUsed),
+          bytes: this.#extra.subarray(0, this.#extraUsed),
         };
       default:
         return { kind: "fixed", count, bytes: this.bytes };

@@ -42,16 +42,16 @@ export type LeafValues =
   | { readonly kind: "int64"; readonly count: number; readonly low: Uint32Array; readonly high: Int32Array }
   | { readonly kind: "float"; readonly count: number; readonly numbers: Float32Array }
   | { readonly kind: "double"; readonly count: number; readonly numbers: Float64Array }
-  /** Value i is `length[i]` bytes at `start[i]` of `source`, or, from `source.length` on, at `start[i] - source.length` of `extra`. */
+  /**
+   * Value i is `length[i]` bytes at `start[i]` of `bytes`: memory of this leaf alone, where the values stand in their order, so that who reads them all
+   * runs through it. Where they come from, messages as a whole, each value would cost a wait for memory.
+   */
   | {
       readonly kind: "bytes";
       readonly count: number;
       readonly start: Uint32Array;
       readonly length: Uint32Array;
-      /** What the values were found in; not copied. */
-      readonly source: Uint8Array;
-      /** Values that do not stand in the source as they are, such as strings with escapes. */
-      readonly extra: Uint8Array;
+      readonly bytes: Uint8Array;
     }
   /** 16 bytes each, big-endian two's complement. */
   | { readonly kind: "fixed"; readonly count: number; readonly bytes: Uint8Array };

@@ -5,7 +5,7 @@ import type { LeafValues, LeafVector } from "./leaf-vector.ts";
 import { bitWidth, putHybrid, putRun } from "./parquet-bits.ts";
 import { type ByteSink, contents, createByteSink, putByte, putBytes, putWord } from "./parquet-bytes.ts";
 import { createDictionaryMaker, type Dictionary } from "./parquet-dictionary.ts";
-import { putPageHeader } from "./parquet-footer.ts";
+import { putPageHeader } from "./parquet-page-header.ts";
 import { nextPage, type Stretch } from "./parquet-pages.ts";
 import { ENCODING, encodingOf, putPlain, putValues } from "./parquet-values.ts";
 import type { Compress } from "./parquet-zstd.ts";
@@ -52,7 +52,7 @@ export function createChunkWriter(compress: Compress, pageRows: number): ChunkWr
     const pages: Page[] = [];
     if (dictionary) {
       putEntries(raw, values, dictionary);
-      pages.push({ values: dictionary.size, from: 0, to: raw.length, kind: "dictionary" });
+      pages.push({ entries: dictionary.size, from: 0, to: raw.length, kind: "dictionary" });
     }
     for (let at = { ...stretch, end: stretch.first, endValue: firstValue }; at.end < stretch.end; ) {
       at = nextPage(vector, { ...stretch, first: at.end, firstValue: at.endValue }, pageRows);
@@ -63,7 +63,7 @@ export function createChunkWriter(compress: Compress, pageRows: number): ChunkWr
         putByte(raw, width);
         putHybrid(raw, dictionary.indices, at.firstValue - firstValue, at.endValue - firstValue, width);
       } else putValues(raw, values, at.firstValue, at.endValue, spread);
-      pages.push({ values: at.end - at.first, from, to: raw.length, kind: "data" });
+      pages.push({ entries: at.end - at.first, from, to: raw.length, kind: "data" });
     }
     const { codec, bodies } = pack(raw, pages, compress);
 
@@ -94,7 +94,7 @@ export function createChunkWriter(compress: Compress, pageRows: number): ChunkWr
   };
 }
 
-type Page = { values: number; from: number; to: number; kind: "dictionary" | "data" };
+type Page = { entries: number; from: number; to: number; kind: "dictionary" | "data" };
 
 /** Largest less least of whole numbers; 0 for all else. */
 function spreadOf(values: LeafValues, { min, max }: Extremes): number {

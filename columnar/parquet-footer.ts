@@ -1,4 +1,4 @@
-/** What a Parquet file says of itself (parquet-format, `parquet.thrift`): headers of pages, and the footer. */
+/** What a Parquet file says of itself at its end (parquet-format, `parquet.thrift`). */
 
 import { decimalOf } from "../delta/schema.ts";
 import { largestText, smallestText } from "../delta/stats-text.ts";
@@ -6,6 +6,7 @@ import { type Extremes, typedValue } from "./leaf-stats.ts";
 import type { Leaf, LeafValues, LeafVector, Physical } from "./leaf-vector.ts";
 import { type ByteSink, contents, createByteSink } from "./parquet-bytes.ts";
 import type { Chunk } from "./parquet-chunk.ts";
+import { DATA_PAGE, DICTIONARY_PAGE } from "./parquet-page-header.ts";
 import type { ParquetSchema, SchemaElement } from "./parquet-schema.ts";
 import { type Field, putStruct, type Value } from "./parquet-thrift.ts";
 import { ENCODING, putPlain } from "./parquet-values.ts";
@@ -25,8 +26,6 @@ const TYPES: Readonly<Record<Physical, number>> = {
 };
 const REPETITIONS = { required: 0, optional: 1, repeated: 2 } as const;
 const CODECS = { uncompressed: 0, zstd: 6 } as const;
-const DATA_PAGE = 0;
-const DICTIONARY_PAGE = 2;
 
 const i32 = (value: number): Value => ({ i32: value });
 const i64 = (value: number): Value => ({ i64: value });
@@ -34,28 +33,6 @@ const text = (value: string): Value => ({ bytes: Buffer.from(value) });
 const list = (values: readonly Value[]): Value => ({ list: values });
 const struct = (fields: readonly Field[]): Value => ({ struct: fields });
 const NOTHING = struct([]);
-
-/** Sizes are without the header. `encoding` is that of the data pages. */
-export function putPageHeader(
-  file: ByteSink,
-  page: { kind: "dictionary" | "data"; values: number; encoding: number; rawSize: number; size: number },
-): void {
-  const isData = page.kind === "data";
-  const values = i32(page.values);
-  const data = [1, values] as const;
-  putStruct(file, [
-    [1, i32(isData ? DATA_PAGE : DICTIONARY_PAGE)],
-    [2, i32(page.rawSize)],
-    [3, i32(page.size)],
-    [
-      5,
-      isData
-        ? struct([data, [2, i32(page.encoding)], [3, i32(ENCODING.rle)], [4, i32(ENCODING.rle)]])
-        : undefined,
-    ],
-    [7, isData ? undefined : struct([data, [2, i32(ENCODING.plain)]])],
-  ]);
-}
 
 /** The footer's structure, without its length and the mark behind it. */
 export function putFooter(

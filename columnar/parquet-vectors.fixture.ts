@@ -23,11 +23,11 @@ export type Row = { readonly [name: string]: Value };
 
 type Column = { definition: number[]; repetition: number[]; values: Value[] };
 
-/** `alternate` puts every other string into `extra`, and bytes between those of the source. */
+/** `hasGaps` puts a byte before each string that is none of it. */
 export function vectorsOf(
   schema: StructType,
   rows: readonly Row[],
-  options: { partitionColumns?: readonly string[]; alternate?: boolean } = {},
+  options: { partitionColumns?: readonly string[]; hasGaps?: boolean } = {},
 ): { parquet: ParquetSchema; vectors: LeafVector[] } {
   const partitionColumns = options.partitionColumns ?? [];
   const fields = schema.fields.filter(({ name }) => !partitionColumns.includes(name));
@@ -47,7 +47,7 @@ export function vectorsOf(
       entries: definition.length,
       definition: leaf.maxDefinition === 0 ? null : roomy(definition),
       repetition: leaf.maxRepetition === 0 ? null : roomy(repetition),
-      values: valuesOf(leaf.physical, values, options.alternate ?? false),
+      values: valuesOf(leaf.physical, values, options.hasGaps ?? false),
     };
   });
   return { parquet, vectors };
@@ -113,7 +113,7 @@ function roomy(levels: readonly number[]): Uint8Array {
   return Uint8Array.from([...levels, 0, 1, 0]);
 }
 
-function valuesOf(physical: LeafValues["kind"], values: readonly Value[], alternate: boolean): LeafValues {
+function valuesOf(physical: LeafValues["kind"], values: readonly Value[], hasGaps: boolean): LeafValues {
   const count = values.length;
   switch (physical) {
     case "boolean":
@@ -138,31 +138,21 @@ function valuesOf(physical: LeafValues["kind"], values: readonly Value[], altern
       return { kind: physical, count, bytes: new Uint8Array(Buffer.from(hex.join(""), "hex")) };
     }
     case "bytes": {
-      const source = { pieces: [] as Uint8Array[], size: 0 };
-      const extra = { pieces: [] as Uint8Array[], size: 0 };
-      const append = (to: typeof source, bytes: Uint8Array) => {
-        to.pieces.push(bytes);
-        to.size += bytes.length;
-        return to.size - bytes.length;
+      const pieces: Uint8Array[] = [];
+      let size = 0;
+      const append = (bytes: Uint8Array) => {
+        pieces.push(bytes);
+        size += bytes.length;
+        return size - bytes.length;
       };
-      const places = values.map((value, i) => {
+      const places = values.map((value) => {
         const bytes = typeof value === "string" ? Buffer.from(value) : (value as Uint8Array);
-        const isExtra = alternate && i % 2 === 1;
-        if (alternate && !isExtra) append(source, Buffer.from('"'));
-        return { isExtra, at: append(isExtra ? extra : source, bytes), length: bytes.length };
+        if (hasGaps) append(Buffer.from("?"));
+        return { start: append(bytes), length: bytes.length };
       });
-      append(source, Buffer.from("}"));
-      const whole = new Uint8Array(Buffer.concat(source.pieces));
-      const start = Uint32Array.from(places, ({ isExtra, at }) => (isExtra ? whole.length + at : at));
+      const start = Uint32Array.from(places, (place) => place.start);
       const length = Uint32Array.from(places, (place) => place.length);
-      return {
-        kind: physical,
-        count,
-        start,
-        length,
-        source: whole,
-        extra: new Uint8Array(Buffer.concat(extra.pieces)),
-      };
+      return { kind: physical, count, start, length, bytes: new Uint8Array(Buffer.concat(pieces)) };
     }
   }
 }

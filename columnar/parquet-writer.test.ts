@@ -34,7 +34,7 @@ async function openBench(t: TestContext) {
   async function write(
     schema: StructType,
     rows: readonly Row[],
-    options: Partial<WriterOptions> & { alternate?: boolean } = {},
+    options: Partial<WriterOptions> & { hasGaps?: boolean } = {},
   ) {
     const path = join(folder, `${randomUUID()}.parquet`);
     const { parquet, vectors } = vectorsOf(schema, rows, options);
@@ -87,7 +87,7 @@ test("DuckDB reads any rows of any schema as they were, and its own file has the
       fc.record({
         groupRows: fc.constantFrom(7, 1000),
         pageRows: fc.constantFrom(3, 1000),
-        alternate: fc.boolean(),
+        hasGaps: fc.boolean(),
       }),
       async ({ schema, rows }, options) => {
         const { path, stats } = await write(schema, rows, options);
@@ -105,7 +105,7 @@ test("long columns of every encoding come back, over several pages and row group
   const { path, size, stats } = await write(EXAMPLE, rows, {
     groupRows: 1100,
     pageRows: 300,
-    alternate: true,
+    hasGaps: true,
   });
   await requireRows(path, EXAMPLE, rows);
   assert.equal(stats, await statsByDuckDb(EXAMPLE));
