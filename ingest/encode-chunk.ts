@@ -12,8 +12,8 @@ import type { BadRecord, Encoded, EncodePlan, Encoder } from "../engine/encoder.
 import { KAFKA_FIELD, withoutKafka } from "../engine/kafka-column.ts";
 import { derivedOf } from "../engine/partitioning.ts";
 import type { RawBatch } from "../engine/raw-batch.ts";
+import { requireIndex } from "../engine/row-index.ts";
 import { plainSchema } from "../engine/text-source.ts";
-import { requireIndex } from "../engine/transform.ts";
 import { wideningFor } from "../engine/widening.ts";
 import type { WrittenRow } from "../engine/written.ts";
 import type { Format } from "../formats/wire.ts";
