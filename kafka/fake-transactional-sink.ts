@@ -53,11 +53,12 @@ export function createFakeTransactions(cluster: FakeCluster, defaultLimit: numbe
         guarded(() => {
           const topic = cluster.topic(name);
           const limit = Number(topic.config["max.message.bytes"] ?? defaultLimit);
-          for (const { partition, ...record } of records) {
+          for (const record of records) {
+            const { partition, key, value, headers } = record;
             const log = topic.logs[partition];
             if (log === undefined)
               throw new LabError("TOPIC_MISSING", `topic ${name} has no partition ${partition}`);
-            const bytes = recordBytes({ partition, ...record });
+            const bytes = recordBytes(record);
             if (bytes > limit)
               throw new LabError(
                 "MESSAGE_TOO_LARGE",
@@ -67,8 +68,8 @@ export function createFakeTransactions(cluster: FakeCluster, defaultLimit: numbe
                   details: { topic: name, bytes },
                 },
               );
-            const stamped = cluster.stamp(topic, { key: null, value: null, timestampMs: record.timestampMs });
-            log.append([{ ...record, timestampMs: stamped.timestampMs }], transaction);
+            const { timestampMs } = cluster.stamp(topic, { key, value, timestampMs: record.timestampMs });
+            log.append([{ timestampMs, key, value, headers }], transaction);
             touched.add(log);
           }
         }),

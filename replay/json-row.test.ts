@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { parse } from "lossless-json";
 import { isLabError } from "../core/errors.ts";
 import type { DataType } from "../delta/types.ts";
 import { openEngine } from "../engine/instance.ts";
@@ -74,8 +75,5 @@ test("a JSON stream reads what is written into the same row again", async (t) =>
   const engine = await openEngine({ memoryLimitBytes: 256 << 20, threads: 1, tempDir: null });
   t.after(() => engine.close());
   const [wanted] = await engine.rows(`SELECT to_json(r)::VARCHAR AS text FROM (SELECT ${row}) AS r`);
-  assert.deepEqual(
-    first,
-    JSON.parse(String(wanted!.text).replace("-9007199254740993", '"-9007199254740993"')),
-  );
+  assert.deepEqual(first, parse(String(wanted!.text)));
 });

@@ -128,7 +128,7 @@ async function attempt(options: ReplayOptions, admin: Admin, run: Run): Promise<
       if (known === null) {
         const { oldestMs } = lake;
         const wish = { topic: target, partitions, oldestMs, isAppended: options.isAppended };
-        run.isTargetNew = (await prepareTarget(admin, wish, now())).isNew;
+        run.isTargetNew = (await prepareTarget(admin, wish, { nowMs: now(), signal })).isNew;
       }
       const progress: ReplayProgress =
         known === null

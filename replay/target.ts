@@ -29,7 +29,7 @@ const MADE_WITH = {
 export async function prepareTarget(
   admin: Admin,
   target: Target,
-  nowMs: number,
+  { nowMs, signal }: { nowMs: number; signal: AbortSignal },
 ): Promise<{ isNew: boolean }> {
   const { topic, partitions } = target;
   const isNew = await admin.createTopic(topic, { partitions, config: MADE_WITH });
@@ -46,13 +46,22 @@ export async function prepareTarget(
       hint: problem.hint,
       details: { topic, ...problem.details },
     });
-  const filled = [...(await admin.watermarks(topic))].find(([, { low, high }]) => high > low);
-  if (filled !== undefined && !target.isAppended)
-    throw unfit(`topic ${topic} holds records already, in partition ${filled[0]}`, {
+  const filled = target.isAppended ? null : await filledPartition(admin, topic, signal);
+  if (filled !== null)
+    throw unfit(`topic ${topic} holds records already, in partition ${filled}`, {
       hint: "give a topic of its own, or add --append to send behind them",
-      details: { topic, partition: filled[0] },
+      details: { topic, partition: filled },
     });
   return { isNew };
+}
+
+/** One with a record that can be seen: what a killed run left in a transaction of its own is none. */
+async function filledPartition(admin: Admin, topic: string, signal: AbortSignal): Promise<number | null> {
+  for (const [partition, { low, high }] of await admin.watermarks(topic)) {
+    if (high === low) continue;
+    if ((await admin.recordAt({ topic, partition, nextOffset: low }, signal)) !== null) return partition;
+  }
+  return null;
 }
 
 type Problem = { what: string; hint: string; details: Record<string, unknown> };

@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { isLabError } from "../core/errors.ts";
+import { fakeKafka } from "../kafka/fake.ts";
+import { misfitOf, prepareTarget, type Target } from "./target.ts";
+
+const HOUR = 3_600_000;
+const now = 1_700_000_000_000;
+const at = { nowMs: now, signal: new AbortController().signal };
+const day = { topic: "x", partitions: 2, oldestMs: now - 24 * HOUR, isAppended: false };
+
+test("a topic that would change or lose what it is sent is refused with the setting to change", () => {
+  const misfit = (config: Record<string, string>, target: Partial<Target> = {}) =>
+    misfitOf(new Map(Object.entries(config)), { ...day, ...target }, now)?.details.setting;
+  assert.equal(misfit({}), undefined);
+  assert.equal(misfit({ "message.timestamp.type": "LogAppendTime" }), "message.timestamp.type");
+  assert.equal(misfit({ "cleanup.policy": "compact,delete" }), "cleanup.policy");
+  assert.equal(misfit({ "retention.ms": String(HOUR) }), "retention.ms");
+  assert.equal(misfit({ "retention.ms": String(25 * HOUR) }), undefined);
+  assert.equal(misfit({ "retention.ms": "-1" }), undefined);
+  assert.equal(
+    misfit({ "message.timestamp.before.max.ms": String(HOUR) }),
+    "message.timestamp.before.max.ms",
+  );
+  assert.equal(misfit({ "message.timestamp.before.max.ms": "9223372036854775807" }), undefined);
+  assert.equal(
+    misfit({ "retention.ms": "0", "message.timestamp.before.max.ms": "0" }, { oldestMs: null }),
+    undefined,
+  );
+});
+
+test("a missing topic is made so that it keeps everything; one that is there needs the partitions, and to be empty unless that was said", async () => {
+  const kafka = fakeKafka();
+  const admin = await kafka.admin();
+  const unfit = (topic: string, more: Partial<Target> = {}) =>
+    assert.rejects(
+      prepareTarget(admin, { ...day, topic, ...more }, at),
+      (error) => isLabError(error, "TARGET_UNFIT") && error.exit === 2,
+    );
+  assert.deepEqual(await prepareTarget(admin, { ...day, topic: "new" }, at), { isNew: true });
+  assert.equal((await admin.partitions("new"))?.length, 2);
+  assert.equal(misfitOf(await admin.topicConfig("new"), { topic: "new", oldestMs: 0 }, now), null);
+  assert.deepEqual(await prepareTarget(admin, { ...day, topic: "new" }, at), { isNew: false });
+  await unfit("new", { partitions: 3 });
+  kafka.createTopic("wide", 7);
+  assert.deepEqual(await prepareTarget(admin, { ...day, topic: "wide" }, at), { isNew: false });
+  kafka.append("wide", 5, [{ key: null, value: "v" }]);
+  await unfit("wide");
+  assert.deepEqual(await prepareTarget(admin, { ...day, topic: "wide", isAppended: true }, at), {
+    isNew: false,
+  });
+  kafka.trim("wide", 5, 1n);
+  const transaction = kafka.transaction("wide");
+  transaction.append(5, [{ key: null, value: "never seen" }]);
+  transaction.abort();
+  assert.deepEqual(await prepareTarget(admin, { ...day, topic: "wide" }, at), { isNew: false });
+});
