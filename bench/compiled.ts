@@ -5,6 +5,7 @@ import { symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { LabError } from "../core/errors.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const TSC = join(ROOT, "node_modules", ".bin", "tsc");
@@ -44,10 +45,16 @@ export async function compiledLab(folder: string, signal: AbortSignal): Promise<
   return join(folder, "cli", "main.js");
 }
 
-/** Types are another check's concern: here only the programs count. */
+/** Types are another check's concern: here only the programs count. INTERNAL with the compiler's words where there is none. */
 async function compile(config: object, folder: string, signal: AbortSignal): Promise<void> {
   await writeFile(join(folder, "tsconfig.json"), JSON.stringify(config));
   await writeFile(join(folder, "package.json"), '{"type":"module"}');
   await symlink(join(ROOT, "node_modules"), join(folder, "node_modules"));
-  await promisify(execFile)(TSC, ["-p", join(folder, "tsconfig.json"), "--noCheck"], { signal });
+  try {
+    await promisify(execFile)(TSC, ["-p", join(folder, "tsconfig.json"), "--noCheck"], { signal });
+  } catch (cause) {
+    signal.throwIfAborted();
+    const said = (cause as { stdout?: string }).stdout?.trim() || (cause as Error).message;
+    throw new LabError("INTERNAL", `the sources do not compile: ${said.slice(0, 1000)}`, { cause });
+  }
 }

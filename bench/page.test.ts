@@ -75,6 +75,46 @@ const PROFILE = {
   },
 } satisfies PageRecord as PageRecord;
 
+const same = (value: number) => ({ min: value, median: value, max: value });
+const QUERY = {
+  ...{ ...HEAD, bench: "query" },
+  result: {
+    ...{ files: 2_000, rows: 200_000, rounds: 11 },
+    cases: [
+      {
+        ...{ filter: "partition", process: "cold", warmUps: 1, filesRead: { read: 20, total: 2_000 } },
+        ...{ oursMs: same(350), peerMs: same(700), ratio: same(0.5) },
+      },
+    ],
+  },
+} satisfies PageRecord as PageRecord;
+const used = (value: number, bytes: number) => ({
+  ...{ seconds: same(value), cpuSeconds: same(value * 2), peakBytes: same(bytes) },
+});
+const OPEN = {
+  ...{ ...HEAD, bench: "open" },
+  result: {
+    ...{ files: 100_000, commits: 5_000, rounds: 3 },
+    cases: [
+      { behind: 100, step: "open", ours: used(0.25, 9e7), peer: used(0.5, 18e7), ratio: used(0.5, 0.5) },
+    ],
+    follow: [{ files: 100_000, heldBytes: 12e6, refreshMs: same(4.5), bytesRead: 4_000 }],
+  },
+} satisfies PageRecord as PageRecord;
+const COMMIT = {
+  ...{ ...HEAD, bench: "commit" },
+  result: {
+    store: "a folder",
+    runs: [
+      {
+        ...{ by: "lab", writers: 8, commits: 800, seconds: 4, commitsPerSecond: 200, attemptsPerCommit: 1.5 },
+        ...{ mostAttempts: null, slowestShare: 0.75 },
+      },
+    ],
+  },
+} satisfies PageRecord as PageRecord;
+const ALL = [INGEST, LATENCY, MEMORY, START, PROFILE, QUERY, OPEN, COMMIT];
+
 test("the committed page and its charts say what the committed results say, and nothing else", async () => {
   // lab bench report
   const records = pageRecords(await readResults(new URL("./results.ndjson", import.meta.url)));
@@ -85,7 +125,7 @@ test("the committed page and its charts say what the committed results say, and 
 });
 
 test("every number of the results is on the page, as it was measured", () => {
-  const page = performancePage([INGEST, LATENCY, MEMORY, START, PROFILE]);
+  const page = performancePage(ALL);
   for (const line of [
     `| ${CLONE} | 1,000 / 1,000 / 1,000 | 1 / 1 / 1 | 20 / 20 / 20 | 200 / 200 / 200 | 140,000 | 0.14 | 2 / 2 / 2 |`,
     `| ${COMPILED} | kdi | 11 / 11 / 11 | 7 / 7 / 7 | 1 / 1 / 1 |`,
@@ -97,15 +137,18 @@ test("every number of the results is on the page, as it was measured", () => {
     "| `npm ci`, packages in npm's cache | 12.25 / 12.25 / 12.25 |",
     "| fetch: sockets, protocol, group | 2.00 | 25.0 % |",
     "| all of the process | 8.00 | 100 % |",
+    "| partition | cold | 20 of 2,000 | 350 / 350 / 350 | 700 / 700 / 700 | 0.5 / 0.5 / 0.5 |",
+    "| 100 | open | lab | 0.25 / 0.25 / 0.25 | 0.5 / 0.5 / 0.5 | 90 / 90 / 90 |",
+    "| 100 | open | ours by the peer's | 0.5 / 0.5 / 0.5 | 1 / 1 / 1 | 0.5 / 0.5 / 0.5 |",
+    "| 100,000 | 12 | 120 | 4.5 / 4.5 / 4.5 |",
+    "| lab | 8 | 200 | 1.5 | not known | 0.75 |",
     "- 2 cores (A & B <fast>), 8 GiB, linux 6.1",
   ])
     assert.ok(page.includes(line), `${line}\nis not in\n${page}`);
 });
 
 test("a goal is reached or not by the median of what was measured", () => {
-  const verdicts = goalsOf([INGEST, LATENCY, MEMORY, START, PROFILE]).map(({ what, found, isReached }) => [
-    ...[what, found, isReached],
-  ]);
+  const verdicts = goalsOf(ALL).map(({ what, found, isReached }) => [...[what, found, isReached]]);
   assert.deepEqual(verdicts, [
     ["less CPU than kafka-delta-ingest with its usual transforms", "11.0 times", true],
     ["less CPU than kafka-delta-ingest without", "7.0 times", false],
@@ -121,7 +164,7 @@ test("the page tells of the newest result of each kind and size, and of none tha
   const later = { ...START, at: "2026-02-02T00:00:00.000Z" };
   const tiny = { ...INGEST, result: { ...INGEST.result, size: "tiny" } } as PageRecord;
   const streams = { ...HEAD, bench: "memory", at: "2026-03-03T00:00:00.000Z", result: { streams: 50 } };
-  const other = { ...HEAD, bench: "commit", result: {} };
+  const other = { ...HEAD, bench: "unheard-of", result: {} };
   const chosen = pageRecords([tiny, later, streams, other, START, MEMORY, INGEST]);
   assert.deepEqual(chosen, [INGEST, tiny, MEMORY, later]);
 });
@@ -144,7 +187,7 @@ test("results that cannot be read, or are none, are refused with their place", a
   await assert.rejects(writePage(file, folder), refused(/no results can be read/));
   await writeFile(file, `${JSON.stringify(START)}\n{"bench":\n`);
   await assert.rejects(writePage(file, folder), refused(/results\.ndjson:2 is no result/));
-  await writeFile(file, `${JSON.stringify({ ...START, bench: "commit" })}\n`);
+  await writeFile(file, `${JSON.stringify({ ...START, bench: "unheard-of" })}\n`);
   await assert.rejects(writePage(file, folder), refused(/no result that the page tells of/));
   await writeFile(file, `${JSON.stringify(START)}\n`);
   assert.deepEqual(await writePage(file, folder), [join(folder, "performance.md")]);

@@ -2,11 +2,15 @@
 
 import { goalsOf } from "./goals.ts";
 import { ingestSummary } from "./ingest-summary.ts";
+import { exact, table, three, when } from "./markdown.ts";
+import { commit, open, query } from "./page-tables.ts";
 import { PARTS, type Part } from "./profile-parts.ts";
 import { newest, type PageRecord } from "./results.ts";
-import { type Spread, spread } from "./spread.ts";
+import { spread } from "./spread.ts";
 
-const KINDS: readonly PageRecord["bench"][] = ["ingest", "latency", "memory", "start", "profile"];
+const KINDS: readonly PageRecord["bench"][] = [
+  ...(["ingest", "latency", "memory", "start", "profile", "query", "open", "commit"] as const),
+];
 
 /** Of all results those that the page tells of: the newest of each benchmark, and of `ingest` and `profile` of each size. */
 export function pageRecords(all: readonly { bench: string }[]): PageRecord[] {
@@ -57,6 +61,12 @@ function section(record: PageRecord): string {
       return start(record);
     case "profile":
       return profile(record);
+    case "query":
+      return query(record);
+    case "open":
+      return open(record);
+    case "commit":
+      return commit(record);
   }
 }
 
@@ -195,14 +205,4 @@ function on(records: readonly PageRecord[]): string {
 ${[...machines].map((machine) => `- ${machine}`).join("\n")}
 
 ${table(["program", "version"], rows)}`;
-}
-
-const when = ({ at, loadBefore }: Pick<PageRecord, "at" | "loadBefore">) =>
-  `${at.slice(0, 10)}, load before ${loadBefore}`;
-
-const exact = (value: number) => value.toLocaleString("en", { maximumFractionDigits: 2 });
-const three = ({ min, median, max }: Spread) => [min, median, max].map(exact).join(" / ");
-
-function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
-  return [heads, heads.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }

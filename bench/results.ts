@@ -2,11 +2,14 @@
 
 import { appendFile, readFile } from "node:fs/promises";
 import { LabError } from "../core/errors.ts";
+import type { CommitBenchResult } from "./commit.ts";
 import type { IngestBenchResult } from "./ingest.ts";
 import type { LatencyBenchResult } from "./latency.ts";
 import type { Measurement } from "./machine.ts";
 import type { MemoryHourResult } from "./memory-hour.ts";
+import type { OpenBenchResult } from "./open.ts";
 import type { ProfileBenchResult } from "./profile.ts";
+import type { QueryBenchResult } from "./query.ts";
 import type { StartBenchResult } from "./start.ts";
 
 /** What was measured, under the name of its benchmark. */
@@ -18,7 +21,10 @@ export type PageRecord =
   | Recorded<"latency", LatencyBenchResult>
   | Recorded<"memory", MemoryHourResult>
   | Recorded<"start", StartBenchResult>
-  | Recorded<"profile", ProfileBenchResult>;
+  | Recorded<"profile", ProfileBenchResult>
+  | Recorded<"query", QueryBenchResult>
+  | Recorded<"open", OpenBenchResult>
+  | Recorded<"commit", CommitBenchResult>;
 
 /** One line more in the file. */
 export async function appendResult(file: string, record: Recorded<string, unknown>): Promise<void> {
