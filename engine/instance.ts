@@ -54,7 +54,7 @@ export type Instance = {
  */
 export async function openInstance(settings: EngineSettings): Promise<Instance> {
   // Loaded with the first one: it takes longer than most of what a process does without it.
-  const { DuckDBInstance } = await import("@duckdb/node-api");
+  const { DuckDBInstance } = await import("./duckdb.ts");
   const instance = await DuckDBInstance.create(":memory:", {
     memory_limit: `${Math.floor(settings.memoryLimitBytes)}B`,
     threads: String(settings.threads),
