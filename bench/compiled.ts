@@ -28,18 +28,8 @@ export async function compiledLab(folder: string, signal: AbortSignal): Promise<
   if (!import.meta.url.endsWith(".ts")) return join(ROOT, "cli", "main.js");
   const config = {
     extends: join(ROOT, "tsconfig.build.json"),
-    compilerOptions: { outDir: folder, rootDir: ROOT },
-    include: [join(ROOT, "**", "*.ts")],
-    exclude: [
-      "node_modules",
-      "dist",
-      "lab-data",
-      "test",
-      "bench",
-      "**/*.test.ts",
-      "**/*.it.ts",
-      "**/*.suite.ts",
-    ].map((path) => join(ROOT, path)),
+    // What else it says of what belongs to a build is taken over as it stands there.
+    compilerOptions: { outDir: folder, rootDir: ROOT, declaration: false },
   };
   await compile(config, folder, signal);
   return join(folder, "cli", "main.js");

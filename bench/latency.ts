@@ -39,9 +39,9 @@ export type LatencyRun = {
   messages: number;
   /** Average of a value. */
   bytesEach: number;
-  /** From the moment a message was handed to the producer until a reader found it committed. */
+  /** From the moment a message was due, at a steady rate, until a reader found it committed: what delays the producer counts, too. */
   visibleMs: Percentiles;
-  /** From that moment to the broker's acknowledgement, by request. */
+  /** From the producer's request to the broker's acknowledgement, by request. */
   ackMs: Percentiles;
   /** CPU of the ingester as a share of one core; null where there is no /proc. */
   coreShare: number | null;
@@ -146,7 +146,7 @@ async function oneRate(rate: number, bench: Bench): Promise<LatencyRun> {
 type Seen = { visibleMs: number[]; coreShare: number | null; commits: number };
 
 /**
- * Follows the table: what is committed is what the latest snapshot's positions say. What counts are the messages handed over in the window
+ * Follows the table: what is committed is what the latest snapshot's positions say. What counts are the messages due in the window
  * that begins after the warm-up; it ends when all of them are seen.
  */
 async function watch(

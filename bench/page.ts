@@ -119,7 +119,7 @@ function latency({ result, ...head }: RecordOf<"latency">): string {
   ]);
   return `## Latency
 
-From the moment a message is handed to the producer until it is visible, in ms, flush after ${exact(result.flushMs)} ms; ${result.seconds} s each; ${when(head)}.
+From the moment a message is due at the producer until it is visible, in ms, flush after ${exact(result.flushMs)} ms; ${result.seconds} s each; ${when(head)}.
 
 ${table(["messages/s", "p50", "p99", "p99.9", "max", "p99 of the ack", "CPU of one core", "peak MB"], rows)}
 

@@ -1,4 +1,4 @@
-/** A producer at a steady rate that remembers when each message was handed over. */
+/** A producer at a steady rate that knows when each message was due. */
 
 import { setTimeout as delay } from "node:timers/promises";
 import { LabError } from "../core/errors.ts";
@@ -16,17 +16,18 @@ export type SteadyOptions = {
 };
 
 export type Steady = {
-  /** When the message at each offset was handed over, ms since the epoch, by partition: the topic is the producer's alone. */
+  /** When the message at each offset was due, ms since the epoch, by partition: the topic is the producer's alone. */
   created: readonly number[][];
-  /** From there to the broker's acknowledgement, ms, one for each request. */
+  /** From a request to the broker's acknowledgement, ms. */
   ackMs: readonly number[];
   sent(): number;
   /** Sends until `until` aborts; resolves when the broker has all of it. INTERNAL where it gave them other places than we count. */
   run(until: AbortSignal): Promise<void>;
 };
 
-/** What has become due is sent this often, ms. */
+/** What has become due is sent this often, ms, with so many requests on their way at most: what has no room goes with the next. */
 const STEP_MS = 10;
+const IN_FLIGHT = 4;
 
 /** Makes nothing yet. */
 export function steadyProducer({ sink, topic, partitions, rate, values, now }: SteadyOptions): Steady {
@@ -34,16 +35,17 @@ export function steadyProducer({ sink, topic, partitions, rate, values, now }: S
   const ackMs: number[] = [];
   let sent = 0;
 
-  async function sendDue(count: number): Promise<void> {
-    const createdMs = now();
+  async function sendDue(count: number, startedMs: number): Promise<void> {
     const records = Array.from({ length: count }, () => {
       const partition = sent % partitions;
       const value = values[sent % values.length] as Buffer;
+      const dueMs = startedMs + (sent * 1000) / rate;
       sent += 1;
-      created[partition]!.push(createdMs);
-      return { key: null, value, partition, timestampMs: createdMs };
+      created[partition]!.push(dueMs);
+      return { key: null, value, partition, timestampMs: Math.floor(dueMs) };
     });
     const expected = created.map((all) => BigInt(all.length));
+    const handedMs = now();
     const acked = await sink.send(topic, records);
     for (const partition of new Set(acked.map((one) => one.partition))) {
       const ends = acked.filter((one) => one.partition === partition);
@@ -54,7 +56,7 @@ export function steadyProducer({ sink, topic, partitions, rate, values, now }: S
           `partition ${partition} ends at ${end}, of ${expected[partition]} messages`,
         );
     }
-    ackMs.push(now() - createdMs);
+    ackMs.push(now() - handedMs);
   }
 
   return {
@@ -63,14 +65,14 @@ export function steadyProducer({ sink, topic, partitions, rate, values, now }: S
     sent: () => sent,
     async run(until) {
       // Alone, until the sink has learnt where a new topic's partitions are.
-      await sendDue(partitions);
+      await sendDue(partitions, now());
       const startedMs = now() - (sent * 1000) / rate;
       const inFlight = new Set<Promise<void>>();
       const failed = new AbortController();
       while (!until.aborted && !failed.signal.aborted) {
         const due = Math.floor(((now() - startedMs) * rate) / 1000) - sent;
-        if (due > 0) {
-          const sending = sendDue(due).finally(() => inFlight.delete(sending));
+        if (due > 0 && inFlight.size < IN_FLIGHT) {
+          const sending = sendDue(due, startedMs).finally(() => inFlight.delete(sending));
           sending.catch((error: unknown) => failed.abort(error));
           inFlight.add(sending);
         }

@@ -17,7 +17,7 @@ export function latencyText({ runs, seconds, flushMs, partitions }: LatencyBench
   ]);
   const heads = ["rate", "p50", "p99", "p99.9", "max", "p99 of the ack", "CPU of one core", "peak"];
   return `${columns(heads, rows)}
-ms from the moment a message was handed to the producer until a reader of the table's log found it committed;
+ms from the moment a message was due at the producer until a reader of the table's log found it committed;
 ${seconds} s each after a warm-up, flush after ${flushMs} ms, ${partitions} partitions; CPU and memory are the ingester's
 `;
 }
