@@ -12,9 +12,12 @@ import { tableNameOf } from "../ingest/identity.ts";
 import { portTaken } from "../services/ports.ts";
 import { defineCommand } from "./command.ts";
 import { CONNECT_TIMEOUT } from "./connect-timeout.ts";
-import { demoYaml } from "./demo.ts";
+import { DEMO_PRODUCERS, demoYaml } from "./demo.ts";
 import { KAFKA, kafkaAccess } from "./kafka-settings.ts";
+import { createLabChaos } from "./lab-chaos.ts";
 import { createLabControl } from "./lab-control.ts";
+import { createLabWork } from "./lab-work.ts";
+import { chaosToken } from "./process-orders.ts";
 import { OPS, servePart } from "./serve-part.ts";
 
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
@@ -80,17 +83,37 @@ export const dashboard = defineCommand({
       clientId: `lab-dashboard-${process.pid}`,
       connectTimeoutMs: values.connectTimeout,
     });
-    const streams = (lab ?? demoYaml("the demo")).streams.map(({ topic, table, route }) => ({
+    const configured = (lab ?? demoYaml("the demo")).streams;
+    const streams = configured.map(({ topic, table, route }) => ({
       topic,
       table: table ?? tableNameOf(topic),
       isRouted: route !== undefined,
     }));
-    const control = createLabControl({ data: values.data, kafka, streams });
+    const chaosKey = chaosToken(env);
+    const chaos =
+      chaosKey === null
+        ? {}
+        : {
+            chaos: createLabChaos({
+              ...{ data: values.data, kafka, token: chaosKey, now: Date.now },
+              streams: configured.map(({ topic, format }) => ({
+                topic,
+                format: format ?? "json",
+                isDemo: DEMO_PRODUCERS.some((demo) => demo.topic === topic),
+              })),
+            }),
+          };
+    const ending = new AbortController();
+    const work = createLabWork({
+      common: [...["--store", values.store], ...(lab === null ? [] : ["--config", lab.file])],
+      ...{ env, signal: ending.signal },
+    });
+    const control = createLabControl({ data: values.data, kafka, streams, work, ...chaos });
     const tables = openTableReader({
       store: values.store,
       limits: { memoryLimitBytes: values.memory, threads: values.threads },
     });
-    const token = randomBytes(16).toString("hex");
+    const token = env.LAB_PAGE_TOKEN || randomBytes(16).toString("hex");
     const ownHost = WILDCARDS.includes(values.host) ? [] : [values.host];
     const watching = new AbortController();
     const watch = { control, log, now: Date.now, signal: watching.signal };
@@ -98,7 +121,7 @@ export const dashboard = defineCommand({
     const ledger = watchLedger({ ...watch, positions: tables.positions });
     const registry = new Registry();
     const app = createDashboard({
-      ...{ tables, control, token, alerts, ledger, registry, log },
+      ...{ tables, control, token, alerts, ledger, registry, log, positions: tables.positions },
       allowedHosts: [...LOOPBACK, ...ownHost, ...values.allowedHosts],
     });
     const server = createServer(app);
@@ -124,6 +147,7 @@ export const dashboard = defineCommand({
       server.close();
       server.closeAllConnections();
       watching.abort();
+      ending.abort(new Error("the dashboard ends"));
       await Promise.all([ended, ledger.ended]);
       await tables.close();
       await control.close();

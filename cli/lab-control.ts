@@ -1,6 +1,8 @@
 /** What the dashboard asks of the running lab, answered from the run files and the broker. */
 
+import type { ChaosControl } from "../dashboard/chaos.ts";
 import type { LabControl, LabStream } from "../dashboard/control.ts";
+import type { WorkControl } from "../dashboard/work.ts";
 import type { Admin, Kafka } from "../kafka/ports.ts";
 import { readParts } from "./lab-state.ts";
 import { readWholeTopic } from "./topic-reader.ts";
@@ -10,6 +12,8 @@ export function createLabControl(options: {
   data: string;
   kafka: Kafka;
   streams: readonly LabStream[];
+  work?: WorkControl;
+  chaos?: ChaosControl & { close(): Promise<void> };
 }): LabControl & { close(): Promise<void> } {
   const { data, kafka } = options;
   const streams = [...options.streams];
@@ -49,10 +53,13 @@ export function createLabControl(options: {
         return known;
       }),
     streams: () => streams,
+    ...(options.work ? { work: options.work } : {}),
+    ...(options.chaos ? { chaos: options.chaos } : {}),
     readTopic: (topic, reader, signal) => readWholeTopic(kafka, topic, reader, signal),
     async close() {
       const admin = await connecting?.catch(() => null);
       await admin?.close();
+      await options.chaos?.close();
     },
   };
 }

@@ -1,9 +1,10 @@
-/** /state of `lab up` itself: which parts it keeps, how often each came back, and how it last ended. */
+/** What `lab up` itself serves: what it can be told to do, and as its /state which parts it keeps, how often each came back, and how it last ended. */
 
 import { Gauge, Registry } from "prom-client";
 import { serveOps } from "../core/ops.ts";
 import { removeRunFile, runFilePath, writeRunFile } from "../services/run-file.ts";
 import type { Supervisor } from "../services/supervisor.ts";
+import type { LabOrders } from "./lab-orders.ts";
 
 export const LAB_PART = "lab";
 
@@ -11,6 +12,8 @@ export const LAB_PART = "lab";
 export async function serveSupervisor(
   supervisor: Supervisor,
   data: string,
+  /** Null where it cannot be told anything. */
+  told: LabOrders | null,
 ): Promise<{ close(): Promise<void> }> {
   const registry = new Registry();
   new Gauge({
@@ -23,8 +26,12 @@ export async function serveSupervisor(
     },
   });
   const isReady = () => supervisor.parts().every(({ state }) => state === "ready" || state === "done");
-  const state = () => ({ part: LAB_PART, pid: process.pid, parts: supervisor.parts() });
-  const server = await serveOps({ isHealthy: () => true, isReady, state, registry }, 0);
+  const state = () => ({
+    ...{ part: LAB_PART, pid: process.pid, parts: supervisor.parts() },
+    refusals: told?.refusals() ?? null,
+  });
+  const orders = told === null ? {} : { orders: told.orders };
+  const server = await serveOps({ isHealthy: () => true, isReady, state, registry, ...orders }, 0);
   const file = runFilePath(data, LAB_PART);
   const startedAt = new Date().toISOString();
   await writeRunFile(file, {

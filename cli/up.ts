@@ -1,23 +1,27 @@
 /** `lab up`: the whole lab, or its services alone, until Ctrl+C. */
 
+import { randomBytes } from "node:crypto";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { destination } from "pino";
 import { createLog, type Log } from "../core/log.ts";
 import { toJson } from "../core/ops.ts";
 import { programPath } from "../core/program.ts";
-import { choice, duration, list, named, port } from "../core/setting-kinds.ts";
+import { choice, duration, list, named, port, toggle } from "../core/setting-kinds.ts";
 import { SETTINGS, setting, type Values } from "../core/settings.ts";
 import type { S3Settings } from "../delta/store/s3-settings.ts";
 import { childPart } from "../services/child.ts";
+import { startCutProxy } from "../services/cut-proxy.ts";
 import { lockFolder } from "../services/folder-lock.ts";
 import { requireFreePort } from "../services/ports.ts";
 import { runFolder } from "../services/run-file.ts";
 import { createSupervisor, type Supervisor } from "../services/supervisor.ts";
+import { breakableLab } from "./breakable-lab.ts";
 import { type Context, defineCommand } from "./command.ts";
 import { CONNECT_TIMEOUT } from "./connect-timeout.ts";
 import { DEMO_YAML, demoYaml } from "./demo.ts";
 import { KAFKA, kafkaEnv, kafkaSecurity } from "./kafka-settings.ts";
+import { type BreakableLab, labOrders } from "./lab-orders.ts";
 import { kafkaPart, s3Part } from "./lab-services.ts";
 import type { LabYaml } from "./lab-yaml.ts";
 import { showStatus } from "./live-status.ts";
@@ -80,6 +84,14 @@ const settings = {
     default: undefined,
     description: "an S3 server that runs already; without one a MinIO is started for a store on s3://",
   }),
+  chaos: setting<boolean | undefined>({
+    flag: "--chaos",
+    env: "LAB_CHAOS",
+    kind: { ...toggle, placeholder: "on|off", show: (isOn) => (isOn ? "on" : "off") },
+    default: undefined,
+    defaultText: "on for the demo's streams, off for those of a lab.yaml",
+    description: "whether the page may kill, freeze and cut what runs, to show that nothing is lost",
+  }),
   connectTimeout: CONNECT_TIMEOUT,
 } as const;
 
@@ -126,12 +138,17 @@ async function runLab(
     to: destination({ dest: logFile, sync: true }),
   });
   const supervisor = createSupervisor({ log });
-  const server = await serveSupervisor(supervisor, values.data);
+  const isDemo = context.lab === null && plan.children.length > 0;
+  const token = (values.chaos ?? isDemo) ? randomBytes(16).toString("hex") : null;
+  let place: BreakableLab | null = null;
+  const told = token === null ? null : labOrders({ token, supervisor, log, place: () => place });
+  const server = await serveSupervisor(supervisor, values.data, told);
   // Ctrl+C while the lab starts gives the start up; afterwards it ends the wait below.
   const giveUp = () => void supervisor.stop();
   signal.addEventListener("abort", giveUp, { once: true });
   try {
-    const started = await startParts(context, values, plan, { supervisor, log });
+    const started = await startParts(context, values, { plan, lab, chaosToken: token }, { supervisor, log });
+    place = started.place;
     const readVersions = await tableVersions(lab.streams, values.store, started.s3);
     signal.removeEventListener("abort", giveUp);
     const limit = values.for === undefined ? [] : [AbortSignal.timeout(values.for)];
@@ -161,6 +178,8 @@ async function runLab(
     return 0;
   } finally {
     signal.removeEventListener("abort", giveUp);
+    told?.heal();
+    await place?.s3?.close();
     await server.close();
   }
 }
@@ -169,9 +188,9 @@ async function runLab(
 async function startParts(
   context: Context,
   values: Values<typeof settings>,
-  plan: UpPlan,
+  { plan, lab, chaosToken }: { plan: UpPlan; lab: LabYaml; chaosToken: string | null },
   { supervisor, log }: { supervisor: Supervisor; log: Log },
-): Promise<{ address: string | null; s3: S3Settings }> {
+): Promise<{ address: string | null; s3: S3Settings; place: BreakableLab }> {
   const { screen, signal } = context;
   const { json } = context.common;
   const say = (name: string, address: string, more = "") =>
@@ -211,11 +230,20 @@ async function startParts(
     await createTopics({ brokers, ...security }, plan.topics, { timeoutMs: values.connectTimeout, signal });
 
   let address: string | null = null;
+  // One link for as long as the lab runs, also when the page's server has to come back.
+  const pageToken = randomBytes(16).toString("hex");
+  const chaos = { LAB_CHAOS: chaosToken === null ? "" : "1", LAB_CHAOS_TOKEN: chaosToken ?? "" };
+  const cable = chaosToken !== null && plan.s3 && s3.endpoint ? await startCutProxy(s3.endpoint) : null;
+  const envOf = (kind: string) => ({
+    ...{ ...env, ...kafkaEnv(values), ...chaos },
+    ...(kind === "dashboard" ? { LAB_PAGE_TOKEN: pageToken } : {}),
+    ...(kind === "ingest" && cable !== null ? { AWS_ENDPOINT_URL: cable.endpoint } : {}),
+  });
   const start = async ({ name, kind, args, isOneOfMany = false }: PlannedChild) => {
     const isProducer = kind === "produce";
     const running = await supervisor.start(
       childPart({
-        ...{ name, kind, dataDir: values.data, env: { ...env, ...kafkaEnv(values) }, finite: isProducer },
+        ...{ name, kind, dataDir: values.data, env: envOf(kind), finite: isProducer },
         ...(isOneOfMany ? { together: kind } : {}),
         command: process.execPath,
         args: [programPath("lab"), kind, ...args, "--kafka", brokers.join(",")],
@@ -229,7 +257,21 @@ async function startParts(
     onFailure: (name, error) => say(name, `failed: ${error.message}`),
   });
   if (json) screen.out(`${toJson({ address, parts: supervisor.parts(), s3KeysFile: keysFile }, 2)}\n`);
-  return { address, s3 };
+  const place = breakableLab({
+    ...{
+      supervisor,
+      plan,
+      streams: lab.streams,
+      store: values.store,
+      s3,
+      cable,
+      access: { brokers, ...security },
+    },
+    isOwnBroker: ["auto", "docker", "jvm"].includes(values.kafka),
+    connectTimeoutMs: values.connectTimeout,
+    start,
+  });
+  return { address, s3, place };
 }
 
 /** `tables` is null where services ran alone. Of many ingesters the one that started first is the last to end. */

@@ -1,9 +1,10 @@
-/** The loopback server of every long-running part: /healthz, /readyz, /state, /metrics. */
+/** The loopback server of every long-running part: /healthz, /readyz, /state, /metrics, and where it may be told to, POST /do/NAME. */
 
-import { createServer } from "node:http";
+import { createHash, timingSafeEqual } from "node:crypto";
+import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Registry } from "prom-client";
-import { LabError } from "./errors.ts";
+import { asLabError, LabError } from "./errors.ts";
 
 export type OpsSource = {
   /** Alive and not stuck: false makes /healthz answer 503. */
@@ -13,7 +14,17 @@ export type OpsSource = {
   /** The JSON document of /state; bigints are written as strings. */
   state(): unknown;
   registry: Registry;
+  /** What it can be told to do, by whom has the token in the header `x-lab-token`. Absent: nothing. */
+  orders?: Orders;
 };
+
+export type Orders = {
+  token: string;
+  /** What it throws is answered as `{code, message, hint}`. */
+  perform(name: string, body: unknown, signal: AbortSignal): Promise<unknown>;
+};
+
+const MAX_BODY_BYTES = 64 * 1024;
 
 export type OpsServer = { port: number; close(): Promise<void> };
 
@@ -24,7 +35,25 @@ export async function serveOps(source: OpsSource, port: number, host = "127.0.0.
       response.writeHead(status, { "content-type": type, "cache-control": "no-store" });
       response.end(body);
     };
-    const path = (request.url ?? "/").split("?")[0];
+    const path = (request.url ?? "/").split("?")[0] ?? "/";
+    const { orders } = source;
+    if (request.method === "POST" && path.startsWith("/do/") && orders !== undefined) {
+      if (!isToken(request.headers["x-lab-token"], orders.token))
+        return reply(
+          403,
+          "application/json",
+          toJson({ code: "REQUEST_REFUSED", message: "the token is wrong" }),
+        );
+      const gone = new AbortController();
+      response.on("close", () => gone.abort(new Error("who asked went away")));
+      readJson(request)
+        .then((body) => orders.perform(path.slice("/do/".length), body, gone.signal))
+        .then(
+          (done) => reply(200, "application/json", toJson(done ?? null)),
+          (error: unknown) => reply(400, "application/json", toJson(asLabError(error).toJSON())),
+        );
+      return;
+    }
     if (path === "/healthz")
       return reply(source.isHealthy() ? 200 : 503, "text/plain", source.isHealthy() ? "ok\n" : "stuck\n");
     if (path === "/readyz")
@@ -65,4 +94,26 @@ export async function serveOps(source: OpsSource, port: number, host = "127.0.0.
 /** JSON with bigints as strings, as everywhere in the lab's JSON (contracts.md). */
 export function toJson(value: unknown, indent?: number): string {
   return JSON.stringify(value, (_, item) => (typeof item === "bigint" ? item.toString() : item), indent);
+}
+
+const digest = (text: string) => createHash("sha256").update(text).digest();
+
+function isToken(given: string | string[] | undefined, expected: string): boolean {
+  return typeof given === "string" && timingSafeEqual(digest(given), digest(expected));
+}
+
+async function readJson(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request) {
+    size += (chunk as Buffer).length;
+    if (size > MAX_BODY_BYTES) throw new LabError("REQUEST_INVALID", "the body is larger than 64 KiB");
+    chunks.push(chunk as Buffer);
+  }
+  if (size === 0) return {};
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString("utf8"));
+  } catch (error) {
+    throw new LabError("REQUEST_INVALID", "the body is not valid JSON", { cause: error });
+  }
 }

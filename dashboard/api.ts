@@ -1,10 +1,11 @@
 /** The read API and the SQL console's POST /api/query (contracts.md, "HTTP"). */
 
-import express, { type Request, type Response, Router } from "express";
+import express, { type Request, Router } from "express";
 import { z } from "zod";
 import { LabError } from "../core/errors.ts";
 import { sendJson } from "./reply.ts";
-import type { TableReader } from "./tables.ts";
+import { parse, whileOpen } from "./request.ts";
+import type { PositionReader, TableReader } from "./tables.ts";
 
 const MAX_VERSIONS = 10_000;
 const MAX_PREVIEW_ROWS = 1_000;
@@ -21,6 +22,17 @@ const DiffRange = z.object({
   to: count,
   rows: count.max(MAX_PREVIEW_ROWS).default(100),
 });
+const long = z.string().regex(/^\d{1,18}$/, "is no offset");
+const Point = z
+  .object({
+    at: z.string().min(1).optional(),
+    offset: z
+      .string()
+      .regex(/^\d{1,9}:\d{1,18}$/, "is no PARTITION:OFFSET")
+      .optional(),
+  })
+  .refine(({ at, offset }) => (at === undefined) !== (offset === undefined), "give at or offset");
+const RecordPlace = z.object({ topic: z.string().min(1), partition: count, offset: long });
 const Query = z
   .strictObject({
     sql: z.string().trim().min(1).max(100_000),
@@ -30,7 +42,7 @@ const Query = z
   .refine((query) => query.version === undefined || query.at === undefined, "give version or at, not both");
 
 /** Routes under /api, without /api/events. */
-export function apiRoutes(tables: TableReader): Router {
+export function apiRoutes(tables: TableReader, positions: Pick<PositionReader, "find">): Router {
   const api = Router();
 
   api.get("/tables", async (request, response) => {
@@ -58,6 +70,33 @@ export function apiRoutes(tables: TableReader): Router {
     await sendJson(request, response, { ...detail, preview });
   });
 
+  api.get("/tables/:table/commits/:version", async (request, response) => {
+    const { version } = parse(VersionPath, { version: request.params.version });
+    await sendJson(
+      request,
+      response,
+      await tables.commit(request.params.table, version, whileOpen(response)),
+    );
+  });
+
+  api.get("/tables/:table/at", async (request, response) => {
+    const { at, offset } = parse(Point, request.query);
+    const [partition = "", place = ""] = (offset ?? "").split(":");
+    const point = at !== undefined ? { at } : { partition: Number(partition), offset: BigInt(place || "0") };
+    const version = await tables.versionAt(request.params.table, point, whileOpen(response));
+    await sendJson(request, response, { version });
+  });
+
+  api.get("/tables/:table/origin", async (request, response) => {
+    const { topic, partition, offset } = parse(RecordPlace, request.query);
+    const record = { topic, partition, offset: BigInt(offset) };
+    await sendJson(
+      request,
+      response,
+      await positions.find(request.params.table, record, whileOpen(response)),
+    );
+  });
+
   api.get("/tables/:table/diff", async (request, response) => {
     const { from, to, rows: maxRows } = parse(DiffRange, request.query);
     const signal = whileOpen(response);
@@ -77,19 +116,4 @@ export function apiRoutes(tables: TableReader): Router {
     });
   });
   return api;
-}
-
-/** Aborts when the reader goes away, so that nobody computes an answer that nobody reads. */
-function whileOpen(response: Response): AbortSignal {
-  const controller = new AbortController();
-  response.on("close", () => controller.abort(new Error("the reader went away")));
-  return controller.signal;
-}
-
-function parse<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  const { path, message } = result.error.issues[0]!;
-  const name = path.join(".");
-  throw new LabError("REQUEST_INVALID", name === "" ? message : `${name}: ${message}`);
 }

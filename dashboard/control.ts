@@ -1,5 +1,8 @@
 /** The port through which the dashboard sees the running lab; cli implements it from the run files. */
 
+import type { ChaosControl } from "./chaos.ts";
+import type { WorkControl } from "./work.ts";
+
 export type LabControl = {
   /**
    * Every process of the lab that has a run file, in a stable order. Never rejects because one part is silent:
@@ -18,6 +21,10 @@ export type LabControl = {
    * aborts, rejects when the topic is not there or cannot be read any more.
    */
   readTopic(topic: string, reader: TopicReader, signal: AbortSignal): Promise<void>;
+  /** Absent where nothing may be broken on purpose. */
+  chaos?: ChaosControl;
+  /** Absent where tables are only looked at. */
+  work?: WorkControl;
 };
 
 export type LabStream = {

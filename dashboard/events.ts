@@ -6,16 +6,20 @@ import type { Log } from "../core/log.ts";
 import { toJson } from "../core/ops.ts";
 import { sleep } from "../core/retry.ts";
 import type { Alert } from "./alerts.ts";
+import type { ChaosWatch } from "./chaos-watch.ts";
 import type { LabControl, Topic } from "./control.ts";
 import { type Flow, noMemory, observeFlow } from "./flow.ts";
 import type { LedgerWatch } from "./ledger-watch.ts";
 import type { Problem, TableReader, TableSummary } from "./tables.ts";
+import type { Job } from "./work.ts";
 
 export type TableList = { at: string; tables: TableSummary[]; problem: Problem | null };
 
 export type EventStreams = {
   handle(request: Request, response: Response): void;
   count(): number;
+  /** Tells every page of something now. */
+  tell(event: string, data: unknown): void;
 };
 
 const LOOK_EVERY_MS = 1_000;
@@ -25,18 +29,20 @@ const HEARTBEAT_MS = 5_000;
 const MAX_PENDING_BYTES = 4 << 20;
 
 /**
- * Sends `snapshot` {at, flow, tables, ledger, alerts} first, then `flow` and `ledger` at each look, `tables` and `alerts` when one changed,
+ * Sends `snapshot` {at, flow, tables, ledger, alerts, chaos, jobs} first, then `flow` and `ledger` at each look, `tables`, `alerts`, `chaos` and `jobs` when one changed,
  * and a `heartbeat` every 5 s. There is no backlog: who reconnects gets a new snapshot.
  */
 export function eventStreams(options: {
   tables: TableReader;
   control: LabControl;
   alerts: () => Alert[];
+  chaos: Pick<ChaosWatch, "look" | "runs">;
+  jobs: () => readonly Job[];
   ledger: Pick<LedgerWatch, "ledgers" | "listen">;
   log: Log;
   now: () => number;
 }): EventStreams {
-  const { tables, control, alerts, ledger, log, now } = options;
+  const { tables, control, alerts, chaos, jobs, ledger, log, now } = options;
   const clients = new Set<Response>();
   let looking: AbortController | null = null;
   let flow: Flow | null = null;
@@ -68,6 +74,7 @@ export function eventStreams(options: {
       const observed = observeFlow(memory, { atMs: now(), parts, ...answer });
       ({ memory, flow } = observed);
       broadcast("flow", flow);
+      if (chaos.look(flow)) broadcast("chaos", chaos.runs());
       const text = toJson(alerts());
       if (text !== toldAlerts) broadcast("alerts", alerts());
       toldAlerts = text;
@@ -126,6 +133,7 @@ export function eventStreams(options: {
 
   return {
     count: () => clients.size,
+    tell: broadcast,
     handle(_, response) {
       response.set({ "content-type": "text/event-stream", "cache-control": "no-store" });
       response.flushHeaders();
@@ -135,6 +143,8 @@ export function eventStreams(options: {
         tables: list,
         ledger: ledger.ledgers(),
         alerts: alerts(),
+        chaos: chaos.runs(),
+        jobs: jobs(),
       });
       clients.add(response);
       looking ??= start();

@@ -55,7 +55,7 @@ const FRESH_MS = 30_000;
 
 export function watchLedger(options: {
   control: LabControl;
-  positions: PositionReader;
+  positions: Pick<PositionReader, "read" | "routed">;
   log: Log;
   now: () => number;
   signal: AbortSignal;

@@ -27,20 +27,29 @@ test("an address and the state it stands for are each other's inverse, whatever 
   const route = fc.record({
     // No folder has these two names, and a path takes them for itself and its parent.
     table: fc.string({ minLength: 1, unit: "grapheme" }).filter((name) => name !== "." && name !== ".."),
-    tab: fc.constantFrom("rows", "schema", "files", "sql"),
+    tab: fc.constantFrom("rows", "schema", "files", "compare", "commit", "sql", "letters", "upkeep", "break"),
     version: fc.option(fc.nat()),
+    from: fc.option(fc.nat()),
+    to: fc.option(fc.nat()),
     sql: fc.string({ unit: "grapheme" }),
+    point: fc.option(fc.constantFrom("2026-11-29T20:15:03Z", "0:1234")),
   });
   fc.assert(
     fc.property(route, (given) => {
-      const expected = { ...given, sql: given.tab === "sql" ? given.sql : null };
+      const isCompare = given.tab === "compare";
+      const expected = {
+        ...given,
+        ...(isCompare ? { point: null } : { from: null, to: null }),
+        ...(given.tab === "sql" || given.version !== null ? { point: null } : {}),
+        sql: given.tab === "sql" ? given.sql : null,
+      };
       assert.deepEqual(address.parseAddress(address.formatAddress(given)), expected);
     }),
   );
 });
 
 test("a broken address is the nearest state that makes sense", () => {
-  const nothing = { table: null, tab: "rows", version: null, sql: null };
+  const nothing = address.NOWHERE;
   for (const text of ["/", "/t/", "/t/%ff", "/x/y"])
     assert.deepEqual(address.parseAddress(text), nothing, text);
   for (const text of ["?version=", "?version=-1", "?version=x", "?version=1e3"])

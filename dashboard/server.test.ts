@@ -184,7 +184,8 @@ test("a POST to anything but the query needs the token of this start", async (t)
     const { status, json } = await post("/api/chaos/kill", {}, token);
     assert.deepEqual([status, json().code], [403, "REQUEST_REFUSED"]);
   }
-  assert.equal((await post("/api/chaos/kill", {}, { "x-lab-token": "secret" })).status, 404);
+  assert.equal((await post("/api/chaos/kill", {}, { "x-lab-token": "secret" })).status, 400);
+  assert.equal((await post("/api/nothing", {}, { "x-lab-token": "secret" })).status, 404);
 });
 
 test("the page is served for every link, bound to its own origin, with nothing inline", async (t) => {

@@ -7,12 +7,15 @@ import { asLabError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { Alert } from "./alerts.ts";
 import { apiRoutes } from "./api.ts";
+import { chaosRoutes } from "./chaos-api.ts";
+import { watchChaos } from "./chaos-watch.ts";
 import type { LabControl } from "./control.ts";
 import { eventStreams } from "./events.ts";
 import { bindPage, checkHost, checkPost } from "./guard.ts";
 import type { LedgerWatch } from "./ledger-watch.ts";
 import { replyError, sendJson } from "./reply.ts";
-import type { TableReader } from "./tables.ts";
+import type { PositionReader, TableReader } from "./tables.ts";
+import { workRoutes } from "./work-api.ts";
 
 export type DashboardOptions = {
   tables: TableReader;
@@ -23,6 +26,8 @@ export type DashboardOptions = {
   token: string;
   /** What GET /api/alerts answers; none where nobody watches. */
   alerts?: () => Alert[];
+  /** Which files and versions hold a record; nothing is found where it is absent. */
+  positions?: Pick<PositionReader, "find">;
   /** What GET /api/ledger answers and the page shows; none where nobody counts. */
   ledger?: Pick<LedgerWatch, "ledgers" | "listen">;
   /** Where its numbers are kept; one of its own unless given. */
@@ -31,6 +36,7 @@ export type DashboardOptions = {
   now?: () => number;
 };
 
+const NO_POSITIONS = { find: async () => null };
 const NO_LEDGER: Pick<LedgerWatch, "ledgers" | "listen"> = { ledgers: () => [], listen: () => () => {} };
 
 const PAGE = fileURLToPath(new URL("./page/", import.meta.url));
@@ -53,7 +59,12 @@ export function createDashboard(options: DashboardOptions): Express {
     log,
     now = Date.now,
   } = options;
-  const events = eventStreams({ tables, control, alerts, ledger, log, now });
+  const chaos = watchChaos({ control: control.chaos ?? null, streams: control.streams(), ledger, log, now });
+  const work = workRoutes({
+    ...{ work: control.work ?? null, log, now },
+    told: (event, data) => events.tell(event, data),
+  });
+  const events = eventStreams({ tables, control, alerts, chaos, jobs: work.jobs, ledger, log, now });
   const app = express();
   app.disable("x-powered-by").disable("etag").set("query parser", "simple");
 
@@ -85,7 +96,9 @@ export function createDashboard(options: DashboardOptions): Express {
       .flatMap(({ table, verdict, lines }) => lines.map((line) => ({ table, verdict, ...line })));
     return sendJson(request, response, lines);
   });
-  app.use("/api", apiRoutes(tables));
+  app.use("/api", work.routes);
+  app.use("/api", chaosRoutes(chaos, events.tell));
+  app.use("/api", apiRoutes(tables, options.positions ?? NO_POSITIONS));
 
   // Asked anew each time, answered from the cache while unchanged: an upgrade is never half seen.
   const asset = { cacheControl: false, headers: { "cache-control": "no-cache" } };

@@ -17,7 +17,10 @@ type Note = TablePositions["commits"][number];
 const KEPT_SUSPECTS = 100;
 const SHOWN_MINUTES = 30;
 
-export function openStreamLedger(stream: LabStream, positions: PositionReader): StreamLedger {
+export function openStreamLedger(
+  stream: LabStream,
+  positions: Pick<PositionReader, "read" | "routed">,
+): StreamLedger {
   const { topic, table } = stream;
   let memory = forgetful();
   let bothBefore = new Map<number, Ranges>();

@@ -1,11 +1,16 @@
 /** The ports through which the dashboard reads tables: what it uses of query/. Whoever opens them closes them. */
 
-import type { PositionReader as OpenPositions, PlacedRange, TablePositions } from "../query/positions.ts";
+import type {
+  PositionReader as OpenPositions,
+  PlacedRange,
+  RecordOrigin,
+  TablePositions,
+} from "../query/positions.ts";
 import type { TableReader as OpenReader } from "../query/reader.ts";
 
 export type TableReader = Omit<OpenReader, "close" | "positions">;
 export type PositionReader = OpenPositions;
-export type { PlacedRange, TablePositions };
+export type { PlacedRange, RecordOrigin, TablePositions };
 
 type Found<K extends keyof TableReader> = Awaited<ReturnType<TableReader[K]>>;
 
@@ -14,6 +19,7 @@ export type VersionEntry = Found<"history">[number];
 export type VersionDetail = Found<"version">;
 export type ResultSet = Found<"rows">;
 export type TableDiff = Found<"diff">;
+export type CommitDetail = Found<"commit">;
 export type QueryRequest = Parameters<TableReader["query"]>[0];
 export type QueryAnswer = Found<"query">;
 export type Problem = NonNullable<TableSummary["problem"]>;

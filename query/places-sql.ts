@@ -6,24 +6,28 @@ import type { StructType } from "../delta/types.ts";
 export type PlacedKind = "rows" | "letters" | "states";
 
 /**
- * For a view's name the statement whose rows are (topic, partition, generation, mark, first, last, nameless); the one without a topic counts
- * the rows that do not say. Null where the table has no such columns.
+ * For a view, and its column that tells a row's file, the statement whose rows are (file, topic, partition, generation, mark, first, last,
+ * nameless): those without a topic count the rows of a file that do not say.
  */
-export function placesSql(schema: StructType, kind: PlacedKind): ((view: string) => string) | null {
+export type PlacesSql = (view: string, file: string) => string;
+
+/** Null where the table has no such columns. */
+export function placesSql(schema: StructType, kind: PlacedKind): PlacesSql | null {
   const columns = kind === "rows" ? rowColumns(schema) : letterColumns(schema, kind);
   if (columns === null) return null;
   const { topic, partition, offset, generation, mark } = columns;
-  const alike = "topic, place, generation, mark";
-  return (view) => `
+  const alike = "file, topic, place, generation, mark";
+  const isNamed = "topic IS NOT NULL AND place IS NOT NULL AND spot IS NOT NULL";
+  return (view, file) => `
     WITH places AS (
-      SELECT ${topic} AS topic, ${partition} AS place, ${offset} AS spot, ${generation} AS generation, ${mark} AS mark FROM ${view}
-    ), named AS (FROM places WHERE topic IS NOT NULL AND place IS NOT NULL AND spot IS NOT NULL),
-    copies AS (SELECT *, row_number() OVER (PARTITION BY ${alike}, spot) AS copy FROM named),
+      SELECT ${file} AS file, ${topic} AS topic, ${partition} AS place, ${offset} AS spot, ${generation} AS generation, ${mark} AS mark
+      FROM ${view}
+    ), copies AS (SELECT *, row_number() OVER (PARTITION BY ${alike}, spot) AS copy FROM places WHERE ${isNamed}),
     islands AS (SELECT *, spot - row_number() OVER (PARTITION BY ${alike}, copy ORDER BY spot) AS island FROM copies)
-    SELECT topic, place, generation, mark, min(spot) AS first, max(spot) AS last, 0::BIGINT AS nameless
+    SELECT file, topic, place, generation, mark, min(spot) AS first, max(spot) AS last, 0::BIGINT AS nameless
     FROM islands GROUP BY ${alike}, copy, island
     UNION ALL
-    SELECT NULL, NULL, NULL, NULL, NULL, NULL, (SELECT count(*) FROM places) - (SELECT count(*) FROM named)`;
+    SELECT file, NULL, NULL, NULL, NULL, NULL, NULL, count(*) FROM places WHERE NOT (${isNamed}) GROUP BY file`;
 }
 
 type Columns = { topic: string; partition: string; offset: string; generation: string; mark: string };

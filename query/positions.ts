@@ -4,11 +4,12 @@ import { isLabError } from "../core/errors.ts";
 import type { Action, Add } from "../delta/actions.ts";
 import { fileKey } from "../delta/file-key.ts";
 import type { Snapshot, Table } from "../delta/table.ts";
-import { quoteName } from "../engine/instance.ts";
+import { offsetsOf } from "../engine/lab-info.ts";
 import { stream } from "../engine/result.ts";
+import { FILE_PLACE } from "../engine/scan.ts";
 import type { Catalog } from "./catalog.ts";
 import { momentText } from "./dates.ts";
-import { type PlacedKind, placesSql } from "./places-sql.ts";
+import { type PlacedKind, type PlacesSql, placesSql } from "./places-sql.ts";
 import { openRelations, type Reading } from "./relations.ts";
 
 /**
@@ -52,6 +53,19 @@ export type TablePositions = Placed & {
   commits: CommitNote[];
 };
 
+export type RecordPlace = { topic: string; partition: number; offset: bigint };
+
+export type RecordOrigin = {
+  /** Null where the history that is left begins later, or says nothing. */
+  version: number | null;
+  timestamp: string | null;
+  operation: string | null;
+  /** Files of that version with rows of the record; none where they are gone, or the record became a letter or nothing. */
+  broughtBy: string[];
+  /** Files of the newest version with rows of it. */
+  heldBy: string[];
+};
+
 export type PositionReader = {
   /**
    * Of the newest version; null where there is no such table, or none whose rows say where they are from. `after`: the last commit the
@@ -62,17 +76,64 @@ export type PositionReader = {
     asked: { kind: PlacedKind; after: number; addsToo: boolean },
     signal: AbortSignal,
   ): Promise<TablePositions | null>;
+  /**
+   * The commit that brought the rows of a record, and the files that hold them, then and now. Null where no version says that it took the
+   * record from Kafka, and no file holds a row of it.
+   */
+  find(name: string, record: RecordPlace, signal: AbortSignal): Promise<RecordOrigin | null>;
   /** Names of the tables that rows of this one are routed to. */
   routed(name: string, signal: AbortSignal): Promise<string[]>;
 };
 
-/** Views of one statement: more are more columns to plan, fewer are more statements. */
-const FILES_AT_ONCE = 24;
+/** What one statement holds in memory while it looks for neighbours. */
+const FILES_AT_ONCE = 256;
 
 export function openPositions(reading: Reading, catalog: Catalog): PositionReader {
   const kept = new Map<string, { id: string; files: Map<string, Placed> }>();
 
+  const holds = (record: RecordPlace, placed: Placed | undefined) =>
+    (placed?.ranges ?? []).some(
+      ({ topic, partition, first, last }) =>
+        topic === record.topic &&
+        partition === record.partition &&
+        first <= record.offset &&
+        record.offset <= last,
+    );
+
   return {
+    async find(name, record, signal) {
+      const { table } = await catalog.open(name, signal);
+      const snapshot = await table.latest(signal);
+      const sql = placesSql(snapshot.schema, "rows");
+      if (sql === null) return null;
+      const known = kept.get(name);
+      const files = known?.id === snapshot.metadata.id ? known.files : new Map<string, Placed>();
+      const among = async (adds: readonly Add[]) => {
+        await readFiles(reading, { table, snapshot, sql, files }, adds, signal);
+        return adds.filter((add) => holds(record, files.get(keyOf(table, add)))).map(({ path }) => path);
+      };
+      const heldBy = await among([...snapshot.files()]);
+      for await (const { version, timestampMs, operation, commitInfo } of table.history({ signal })) {
+        const isOf = offsetsOf(commitInfo).some(
+          ({ topic, partition, first, last }) =>
+            topic === record.topic &&
+            partition === record.partition &&
+            BigInt(first) <= record.offset &&
+            record.offset <= BigInt(last),
+        );
+        if (!isOf) continue;
+        const actions = await table.commitActions(version, signal);
+        const adds = actions.flatMap((action) => ("add" in action ? [action.add] : []));
+        const broughtBy = await among(adds).catch((error: unknown) => {
+          if (isLabError(error, "DATA_FILE_MISSING")) return [];
+          throw error;
+        });
+        return { version, timestamp: momentText(timestampMs), operation, broughtBy, heldBy };
+      }
+      return heldBy.length === 0
+        ? null
+        : { version: null, timestamp: null, operation: null, broughtBy: [], heldBy };
+    },
     async routed(name, signal) {
       const names = await catalog.names(signal);
       return names.filter((one) => one.startsWith(`${name}__`) && !one.includes("__dead_letters"));
@@ -131,7 +192,7 @@ function gather(some: readonly Placed[]): Placed {
   };
 }
 
-type Look = { table: Table; snapshot: Snapshot; sql: (view: string) => string; files: Map<string, Placed> };
+type Look = { table: Table; snapshot: Snapshot; sql: PlacesSql; files: Map<string, Placed> };
 
 /** Reads those of the files that are not known yet. DATA_FILE_MISSING. */
 async function readFiles(
@@ -143,17 +204,11 @@ async function readFiles(
   const unknown = adds.filter((add) => !files.has(keyOf(table, add)));
   for (let start = 0; start < unknown.length; start += FILES_AT_ONCE) {
     const some = unknown.slice(start, start + FILES_AT_ONCE);
-    const sources = some.map((add, n) => ({
-      view: `file${n}`,
-      table: snapshot,
-      store: table.store,
-      adds: [add],
-    }));
-    const relations = await openRelations(reading, sources, { signal });
+    const source = { view: "files", table: snapshot, store: table.store, adds: some, withPlaces: true };
+    const relations = await openRelations(reading, [source], { signal });
     try {
       const found: Placed[] = some.map(() => ({ ranges: [], nameless: 0n }));
-      const parts = some.map((_, n) => `SELECT ${n} AS file, * FROM (${sql(quoteName(`file${n}`))})`);
-      const { chunks } = await stream(relations.engine, parts.join("\nUNION ALL\n"), signal);
+      const { chunks } = await stream(relations.engine, sql("files", FILE_PLACE), signal);
       for await (const chunk of chunks)
         for (const [file, topic, partition, generation, mark, first, last, nameless] of chunk) {
           const placed = found[Number(file)]!;

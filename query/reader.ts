@@ -1,7 +1,8 @@
 /** Tables as a page reads them: summaries, history, versions, rows, and SQL that comes from the network. */
 
+import { type CommitDetail, describeCommit } from "./commit.ts";
 import { diffDocument, diffVersions, type TableDiff } from "./diff.ts";
-import { readHistory, type VersionEntry } from "./history.ts";
+import { readHistory, type VersionEntry, versionAtOffset } from "./history.ts";
 import { momentOf } from "./moment.ts";
 import { openPositions, type PositionReader } from "./positions.ts";
 import { type Preview, previewRows } from "./preview.ts";
@@ -32,6 +33,14 @@ export type TableReader = {
   ): Promise<TableDiff>;
   /** One untrusted SELECT; see `Sandbox.run`. `at` is a time as ISO 8601 writes it. */
   query(request: { sql: string; version?: number; at?: string }, signal: AbortSignal): Promise<QueryAnswer>;
+  /** The actions of one version, raw and in words. TABLE_NOT_FOUND, VERSION_NOT_FOUND. */
+  commit(name: string, version: number, signal: AbortSignal): Promise<CommitDetail>;
+  /** The version that is meant by a time (ISO 8601), or by an offset of a partition. VERSION_NOT_FOUND, TIMESTAMP_NOT_FOUND. */
+  versionAt(
+    name: string,
+    point: { at: string } | { partition: number; offset: bigint },
+    signal: AbortSignal,
+  ): Promise<number>;
   /** From which Kafka records the rows of each table are. */
   readonly positions: PositionReader;
   close(): Promise<void>;
@@ -39,6 +48,8 @@ export type TableReader = {
 
 /** Files that a version's description lists at most. */
 const MAX_FILES = 300;
+/** Actions that a commit's description lists at most. */
+const MAX_LINES = 500;
 
 /** Opens readers over one store; nothing is asked for yet. */
 export function openTableReader(options: QueryOptions & { sandbox?: Partial<SandboxLimits> }): TableReader {
@@ -72,6 +83,14 @@ export function openTableReader(options: QueryOptions & { sandbox?: Partial<Sand
       return diffDocument(
         await diffVersions(context, await catalog.open(name, signal), { ...range, signal }),
       );
+    },
+    async commit(name, version, signal) {
+      return describeCommit(await catalog.open(name, signal), version, { maxLines: MAX_LINES, signal });
+    },
+    async versionAt(name, point, signal) {
+      const named = await catalog.open(name, signal);
+      if ("partition" in point) return versionAtOffset(named, point, signal);
+      return (await named.table.at({ timestampMs: momentOf(point.at) }, signal)).version;
     },
     query: ({ sql, version, at }, signal) => {
       const point: AskedPoint | undefined =

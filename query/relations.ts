@@ -21,6 +21,8 @@ export type Source = {
   adds: Iterable<Add>;
   /** For each of the files the positions of the only rows that count. */
   only?: readonly Float64Array[];
+  /** Rows also tell their file, by its place in `adds`, and their position in it: see `createRelation`. */
+  withPlaces?: boolean;
 };
 
 export type Relations = {
@@ -57,8 +59,8 @@ export async function openRelations(
       );
     }
     engine = await reading.engines.open(engineUse(options.trust ?? "readers", held));
-    for (const [index, { view, table }] of sources.entries()) {
-      await createRelation(engine, { name: view, table, data: held[index]!, signal });
+    for (const [index, { view, table, withPlaces = false }] of sources.entries()) {
+      await createRelation(engine, { name: view, table, data: held[index]!, withPlaces, signal });
     }
     return {
       engine,

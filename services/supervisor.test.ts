@@ -128,6 +128,30 @@ test("a child that is killed comes back with another pid, and the others stay", 
   assert.deepEqual(states, ["starting", "ready", "restarting", "ready"]);
 });
 
+test("a part that is held ends and stays down until it is let go, then it is back; one that is removed is gone", async (t) => {
+  const { supervisor, part, changes } = await lab(t);
+  const before = await supervisor.start(part("a"));
+  await supervisor.start(part("b"));
+  const release = await supervisor.hold("a");
+  const stateOf = (name: string) => supervisor.parts().find((one) => one.name === name)?.state;
+  await until("held", () => stateOf("a") === "held");
+  assert.equal(isAlive(before.pid!), false);
+  await assert.rejects(supervisor.hold("a"), (error) => isLabError(error, "SERVICE_FAILED"));
+  release();
+  await until("ready again", () => stateOf("a") === "ready");
+  const after = supervisor.parts()[0]!;
+  assert.notEqual(after.pid, before.pid);
+  assert.equal(after.restarts, 1);
+  await supervisor.remove("b");
+  assert.deepEqual(
+    supervisor.parts().map(({ name }) => name),
+    ["a"],
+  );
+  assert.equal(changes.filter(({ name, state }) => name === "b" && state === "restarting").length, 0);
+  await supervisor.hold("a");
+  // The test's end stops the supervisor: a part that is held must not stand in the way.
+});
+
 test("a child that does not end by SIGTERM is killed at its deadline", async (t) => {
   const { supervisor, part } = await lab(t);
   const { pid } = await supervisor.start(part("stubborn", "stubborn", { stopMs: 300 }));

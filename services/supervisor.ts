@@ -1,6 +1,6 @@
 /** Runs the parts of a lab: in order, again when one ends by itself, and in reverse order at the end. */
 
-import { asLabError } from "../core/errors.ts";
+import { asLabError, LabError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { sleep } from "../core/retry.ts";
 import { afterEnding, describeEnding, type Ending, type Problem } from "./restart-policy.ts";
@@ -33,7 +33,7 @@ export type Running = {
 export type PartStatus = {
   name: string;
   kind: string;
-  state: "starting" | "ready" | "restarting" | "done" | "failed" | "stopping" | "stopped";
+  state: "starting" | "ready" | "restarting" | "held" | "done" | "failed" | "stopping" | "stopped";
   pid: number | null;
   address: string | null;
   restarts: number;
@@ -48,13 +48,28 @@ export type Supervisor = {
   start(part: Part): Promise<Running>;
   parts(): PartStatus[];
   /**
+   * Ends a part and keeps it down until what this resolves to is called; then it is started again. Resolves when it has ended. Rejects
+   * with SERVICE_FAILED where no such part runs.
+   */
+  hold(name: string): Promise<() => void>;
+  /** Ends a part for good and forgets it. SERVICE_FAILED where there is no such part. */
+  remove(name: string): Promise<void>;
+  /**
    * Ends the parts, the last started first; each has ended before the next is asked to, unless they belong together, and `afterEach` is awaited in between. Never
    * rejects. A second call waits for the first.
    */
   stop(afterEach?: (name: string) => Promise<void>): Promise<void>;
 };
 
-type Kept = { part: Part; status: PartStatus; running: Running | null; keeping: Promise<void> };
+type Kept = {
+  part: Part;
+  status: PartStatus;
+  running: Running | null;
+  keeping: Promise<void>;
+  /** While it is held: resolves when it may start again. */
+  held: Promise<void> | null;
+  isLeaving: boolean;
+};
 
 /** `onChange` hears of every change of a part's status. */
 export function createSupervisor(options: {
@@ -96,6 +111,15 @@ export function createSupervisor(options: {
     let ending = await endOf(one, startedAt);
     while (!stopping.signal.aborted) {
       one.running = null;
+      if (one.isLeaving) return set(one, { state: "stopped", pid: null });
+      if (one.held !== null) {
+        set(one, { state: "held", pid: null });
+        await untilReleased(one.held);
+        one.held = null;
+        set(one, { state: "restarting", restarts: one.status.restarts + 1 });
+        ending = await again(one);
+        continue;
+      }
       const decision = afterEnding(ending, failures, one.part.finite);
       const lastEnd = describeEnding(ending);
       log.warn({ name: one.part.name, ...ending, decision: decision.kind }, "a part ended");
@@ -109,6 +133,25 @@ export function createSupervisor(options: {
       await sleep(decision.afterMs, stopping.signal);
       ending = await again(one);
     }
+  }
+
+  /** Rejects when the lab stops meanwhile. */
+  function untilReleased(held: Promise<void>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const stop = () => reject(stopping.signal.reason);
+      stopping.signal.addEventListener("abort", stop, { once: true });
+      void held.then(() => {
+        stopping.signal.removeEventListener("abort", stop);
+        resolve();
+      });
+    });
+  }
+
+  function find(name: string): Kept {
+    const one = kept.find(({ part }) => part.name === name);
+    if (one === undefined)
+      throw new LabError("SERVICE_FAILED", `there is no part ${name}`, { hint: "lab status lists them" });
+    return one;
   }
 
   async function again(one: Kept): Promise<Ending> {
@@ -143,7 +186,14 @@ export function createSupervisor(options: {
         ...{ name: part.name, kind: part.kind, state: "starting", pid: null, address: null },
         ...{ restarts: 0, lastEnd: null },
       };
-      const one: Kept = { part, status: idle, running: null, keeping: Promise.resolve() };
+      const one: Kept = {
+        part,
+        status: idle,
+        running: null,
+        keeping: Promise.resolve(),
+        held: null,
+        isLeaving: false,
+      };
       kept.push(one);
       const startedAt = now();
       set(one, {});
@@ -161,6 +211,25 @@ export function createSupervisor(options: {
       }
     },
     parts: () => kept.map((one) => ({ ...one.status })),
+    async hold(name) {
+      const one = find(name);
+      if (one.running === null || one.held !== null)
+        throw new LabError("SERVICE_FAILED", `${name} does not run now`, { hint: "wait until it is back" });
+      let release: () => void = () => {};
+      one.held = new Promise((resolve) => {
+        release = resolve;
+      });
+      set(one, { state: "stopping" });
+      await one.running.stop();
+      return release;
+    },
+    async remove(name) {
+      const one = find(name);
+      one.isLeaving = true;
+      if (one.running !== null) set(one, { state: "stopping" });
+      await one.running?.stop();
+      kept.splice(kept.indexOf(one), 1);
+    },
     stop(afterEach = async () => {}) {
       stopped ??= (async () => {
         stopping.abort(new Error("the lab stops"));

@@ -20,7 +20,7 @@ export const postJson = (path, body, signal) =>
   ask(path, {
     signal,
     method: "POST",
-    headers: { "content-type": "application/json" },
+    headers: { "content-type": "application/json", "x-lab-token": localStorage.getItem("token") ?? "" },
     body: JSON.stringify(body),
   });
 

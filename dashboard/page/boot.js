@@ -1,5 +1,14 @@
-// Runs before anything else: the stored theme, so that it does not flash, and a page that came only in part.
+// Runs before anything else: the stored theme, so that it does not flash, the token of the link, and a page that came only in part.
 (() => {
+  // What may change something carries it. It leaves the address, so that a link that is passed on does not hand it out.
+  const link = new URL(location.href);
+  const token = link.searchParams.get("token");
+  if (token !== null) {
+    localStorage.setItem("token", token);
+    link.searchParams.delete("token");
+    history.replaceState(null, "", link.pathname + link.search);
+  }
+
   const theme = localStorage.getItem("theme");
   if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
 

@@ -40,7 +40,7 @@ export function openFeed({ onEvent, onStatus }) {
     const opened = new EventSource("/api/events");
     source = opened;
     opened.onerror = lose;
-    for (const name of ["snapshot", "flow", "tables", "ledger", "alerts", "heartbeat"])
+    for (const name of ["snapshot", "flow", "tables", "ledger", "alerts", "chaos", "jobs", "heartbeat"])
       opened.addEventListener(name, (event) => {
         failures = 0;
         tell({ status: "live", heardAt: Date.now(), retryAt: null });

@@ -1,6 +1,6 @@
 /** Flow and tables: what moves now, from the producer to the table, and how far each table is. */
 
-import { formatAddress } from "./address.js";
+import { formatAddress, NOWHERE } from "./address.js";
 import { byId, drawSpark, h, keepInLine, setAttribute, setText, sparkline } from "./dom.js";
 import { stationsOf, streamOf } from "./flow-words.js";
 import { clock, count, duration, rate } from "./format.js";
@@ -79,11 +79,7 @@ export function flowView() {
         (item, table) => {
           const link = /** @type {HTMLAnchorElement} */ (item.firstElementChild);
           const stream = flow?.streams.find(({ table: name }) => name === table.name) ?? null;
-          setAttribute(
-            link,
-            "href",
-            formatAddress({ table: table.name, tab: "rows", version: null, sql: null }),
-          );
+          setAttribute(link, "href", formatAddress({ ...NOWHERE, table: table.name }));
           setAttribute(link, "aria-current", table.name === chosen ? "true" : null);
           const changed = table.timestamp === null ? "" : `last commit ${clock(table.timestamp)}`;
           const lag =

@@ -12,7 +12,7 @@ const CELL_PX = 7.7;
 const NAME_PX = 9.4;
 const TYPE_PX = 6.6;
 
-/** @typedef {{ columns: readonly { name: string, type: string }[], rows: readonly (readonly unknown[])[] }} Table */
+/** `marks` has a sign for each row, for its look. @typedef {{ columns: readonly { name: string, type: string }[], rows: readonly (readonly unknown[])[], marks?: readonly string[] }} Table */
 
 /** @param {string} label @param {string} id */
 export function createGrid(label, id) {
@@ -80,6 +80,7 @@ export function createGrid(label, id) {
     row.id = `${id}-${n}`;
     row.dataset.row = String(n);
     setAttribute(row, "aria-rowindex", n + 2);
+    setAttribute(row, "data-mark", data.marks?.[n] ?? null);
     setAttribute(row, "aria-selected", n === active ? "true" : null);
     while (row.children.length > data.columns.length) row.lastElementChild?.remove();
     data.columns.forEach(({ type }, c) => {
@@ -101,7 +102,8 @@ export function createGrid(label, id) {
   };
   const open = () => {
     const row = data.rows[active];
-    if (row !== undefined) openDialog(`Row ${active + 1}`, wholeRow(data.columns, row));
+    if (row !== undefined)
+      openDialog(`Row ${active + 1}`, ...originOf(data.columns, row), wholeRow(data.columns, row));
   };
 
   element.addEventListener("scroll", () => requestAnimationFrame(showRows), { passive: true });
@@ -164,6 +166,25 @@ function spacer() {
       row.hidden = rows === 0;
     },
   };
+}
+
+/** A way to the commit and the file that a row came with, where it says from which record it is. @param {Table["columns"]} columns @param {readonly unknown[]} row */
+function originOf(columns, row) {
+  const place = /** @type {any} */ (row[columns.findIndex(({ name }) => name === "_kafka")]);
+  if (typeof place !== "object" || place === null || place.topic == null || place.offset == null) return [];
+  const button = h(
+    "button",
+    { type: "button", class: "plain" },
+    `Where is ${place.topic}-${place.partition} offset ${place.offset} from?`,
+  );
+  button.addEventListener("click", () =>
+    document.dispatchEvent(
+      new CustomEvent("lab:record", {
+        detail: { topic: place.topic, partition: place.partition, offset: place.offset },
+      }),
+    ),
+  );
+  return [h("p", {}, button)];
 }
 
 /** Every column of one row, values in full. @param {Table["columns"]} columns @param {readonly unknown[]} row */

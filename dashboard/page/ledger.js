@@ -1,6 +1,6 @@
 /** The ledger of the chosen table: a verdict, the equation that supports it, and what breaks it. */
 
-import { formatAddress } from "./address.js";
+import { formatAddress, NOWHERE } from "./address.js";
 import { byId, h, keepInLine, setAttribute, setText } from "./dom.js";
 import { clock, count } from "./format.js";
 import { byMinute, culpritText, findingsOf, termsFor, total, verdictOf } from "./ledger-words.js";
@@ -85,9 +85,9 @@ function showFindings(ledger) {
     ...items.map((item) => {
       const address =
         item.sql !== null
-          ? formatAddress({ table: ledger.table, tab: "sql", version: null, sql: item.sql })
+          ? formatAddress({ ...NOWHERE, table: ledger.table, tab: "sql", sql: item.sql })
           : "version" in item
-            ? formatAddress({ table: ledger.table, tab: "rows", version: Number(item.version), sql: null })
+            ? formatAddress({ ...NOWHERE, table: ledger.table, tab: "commit", version: Number(item.version) })
             : null;
       return h("li", {}, address === null ? item.text : h("a", { href: address }, item.text));
     }),

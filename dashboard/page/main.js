@@ -1,8 +1,13 @@
 /** Wires the page: the address, the live feed, what is loaded for it, and the views that show it. */
 
-import { formatAddress, parseAddress } from "./address.js";
+import { formatAddress, NOWHERE, parseAddress } from "./address.js";
 import { alertsView } from "./alerts.js";
+import { getJson, problemText } from "./api.js";
+import { asking } from "./asking.js";
+import { breakView } from "./break.js";
 import { chartView } from "./chart.js";
+import { commitView } from "./commit.js";
+import { compareView } from "./compare.js";
 import { connectDialog } from "./dialog.js";
 import { byId, h, setText } from "./dom.js";
 import { openFeed } from "./feed.js";
@@ -10,15 +15,21 @@ import { flowView } from "./flow.js";
 import { headerView } from "./header.js";
 import { historyKeeper } from "./histories.js";
 import { ledgerView } from "./ledger.js";
+import { lettersView } from "./letters.js";
 import { panelsView, tabsView } from "./panels.js";
 import { isTyping, timeView } from "./scrubber.js";
 import { sqlView } from "./sql.js";
 import { currentVersion, historyOf, holdState, initialState, summaryOf, view } from "./state.js";
+import { upkeepView } from "./upkeep.js";
 import { versionKeeper } from "./versions.js";
 
 /** @typedef {import("./state.js").State} State */
 
-const time = timeView({ pin, goLive });
+const time = timeView({
+  ...{ pin, goLive },
+  find: (point) => go({ ...state.get().route, version: null, point }),
+  compare: (version) => go({ ...state.get().route, tab: "compare", from: version, to: null, version: null }),
+});
 const chart = chartView();
 const repaint = () => {
   time.repaint();
@@ -34,6 +45,8 @@ const feed = openFeed({
         tables: data.tables ?? state.get().tables,
         ledger: data.ledger,
         alerts: data.alerts,
+        chaos: data.chaos,
+        jobs: data.jobs,
       });
     else if (name !== "heartbeat") state.set({ [name]: data });
   },
@@ -41,12 +54,7 @@ const feed = openFeed({
 });
 const header = headerView({
   choose: (table) =>
-    go({
-      table,
-      tab: state.get().route.tab === "sql" ? "rows" : state.get().route.tab,
-      version: null,
-      sql: null,
-    }),
+    go({ ...NOWHERE, table, tab: state.get().route.tab === "sql" ? "rows" : state.get().route.tab }),
   pin: () => pin(currentVersion(state.get()) ?? 0),
   goLive,
   retryNow: () => feed.retryNow(),
@@ -66,11 +74,17 @@ const state = holdState(initialState(location.href, Date.now()), [
   flowView(),
   ledgerView(),
   alertsView(),
+  breakView(),
+  lettersView(),
+  upkeepView(),
+  commitView(),
+  compareView({ go: (change) => go({ ...state.get().route, ...change }) }),
   time.render,
   tabsView({ go: (href) => go(parseAddress(href)) }),
   panels,
   chart.render,
   sqlView({ keep: (sql) => go({ ...state.get().route, tab: "sql", sql }, true) }),
+  view((now) => [now.route, summaryOf(now)?.name ?? null], resolvePoint),
   view((now) => [now.route], linkTabs),
   view((now) => [now.route, historyOf(now), now.tables], notice),
   view((now) => [now.route.table, now.route.version, now.route.tab], title),
@@ -87,7 +101,7 @@ function go(route, isQuiet = false) {
 /** The first step into the past can be gone back from; those after it only move it. @param {number} version */
 function pin(version) {
   const { route } = state.get();
-  go({ ...route, version }, route.version !== null);
+  go({ ...route, version, point: null }, route.version !== null);
 }
 
 function goLive() {
@@ -135,6 +149,27 @@ function linkTabs(route) {
   }
 }
 
+const resolving = asking(({ problem }) => {
+  setText(byId("goto-problem"), problem === null ? "" : problemText(problem));
+  byId("goto-problem").className = problem === null ? "sr" : "field-problem";
+});
+
+/** The version that a time or an offset means takes their place in the address. @param {import("./state.js").Route} route @param {string | null} known */
+function resolvePoint(route, known) {
+  const { point, table } = route;
+  if (point === null || table === null || known !== table) return;
+  const name = /^\d+:\d+$/.test(point) ? "offset" : "at";
+  void resolving.ask(
+    (signal) =>
+      getJson(
+        `/api/tables/${encodeURIComponent(table)}/at?${new URLSearchParams({ [name]: point })}`,
+        signal,
+      ),
+    (/** @type {{ version: number }} */ { version }) =>
+      go({ ...state.get().route, version, point: null }, true),
+  );
+}
+
 /** What is wrong with the address: no such table, no such version. */
 function notice(
   /** @type {State["route"]} */ route,
@@ -180,6 +215,10 @@ function title(table, version, tab) {
 for (const box of document.querySelectorAll("section.scroll")) box.setAttribute("tabindex", "0");
 
 const { showKeys } = connectDialog();
+document.addEventListener("lab:record", () => {
+  /** @type {HTMLDialogElement} */ (byId("dialog")).close();
+  go({ ...state.get().route, tab: "commit" });
+});
 document.addEventListener("keydown", (event) => {
   if (event.key === "?" && !isTyping(event.target)) showKeys();
 });

@@ -9,10 +9,11 @@ import { drawCursor, drawVersions, heightsOf } from "./strip.js";
 /** @typedef {import("../tables.ts").VersionEntry} VersionEntry */
 
 /**
- * `pin` is called for each version the cursor is moved to.
- * @param {{ pin: (version: number) => void, goLive: () => void }} act
+ * `pin` is called for each version the cursor is moved to, `find` for a time or PARTITION:OFFSET whose version is wanted, `compare` for the
+ * version to compare with.
+ * @param {{ pin: (version: number) => void, goLive: () => void, find: (point: string) => void, compare: (version: number) => void }} act
  */
-export function timeView({ pin, goLive }) {
+export function timeView({ pin, goLive, find, compare }) {
   const slider = /** @type {HTMLInputElement} */ (byId("scrubber"));
   const canvas = /** @type {HTMLCanvasElement} */ (byId("strip-canvas"));
   const field = /** @type {HTMLInputElement} */ (byId("goto-version"));
@@ -53,6 +54,7 @@ export function timeView({ pin, goLive }) {
     else if (event.key === "M") toMark(-1);
     else if (event.key === "l") goLive();
     else if (event.key === "g") field.select();
+    else if (event.key === "c" && current !== null) compare(current);
     else return;
     event.preventDefault();
   });
@@ -67,10 +69,17 @@ export function timeView({ pin, goLive }) {
     event.preventDefault();
     const first = entries[0]?.version ?? 0;
     const last = entries.at(-1)?.version ?? 0;
-    const version = Number(field.value.trim() || "none");
+    const text = field.value.trim();
+    if (isPoint(text)) return find(text);
+    const version = Number(text || "none");
     const isThere = Number.isInteger(version) && version >= first && version <= last;
     setAttribute(field, "aria-invalid", isThere ? null : "true");
-    setText(byId("goto-problem"), isThere ? "" : `There are versions ${first} to ${last}`);
+    setText(
+      byId("goto-problem"),
+      isThere
+        ? ""
+        : `There are versions ${first} to ${last}; a time is written 2026-11-29T20:15:03Z, an offset 0:1234`,
+    );
     byId("goto-problem").className = isThere ? "sr" : "field-problem";
     if (isThere) pin(version);
   });
@@ -138,6 +147,9 @@ export function timeView({ pin, goLive }) {
     },
   };
 }
+
+/** A time, or an offset of a partition. @param {string} text */
+export const isPoint = (text) => /^\d+:\d+$/.test(text) || /^\d{4}-\d\d-\d\d/.test(text);
 
 /**
  * @param {VersionEntry | undefined} entry @param {import("./state.js").History | null} history @param {string | null} table

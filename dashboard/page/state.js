@@ -19,8 +19,10 @@ import { parseAddress } from "./address.js";
  * @property {import("../flow.ts").Flow | null} flow
  * @property {readonly import("../ledger-watch.ts").TableLedger[] | null} ledger
  * @property {readonly import("../alerts.ts").Alert[]} alerts
+ * @property {readonly import("../chaos-run.ts").ChaosRun[]} chaos Newest first.
  * @property {History | null} history
  * @property {Shown} shown
+ * @property {readonly import("../work.ts").Job[]} jobs Newest first.
  * @property {number} clock Milliseconds, moves once a second: for ages.
  */
 
@@ -33,6 +35,8 @@ export function initialState(address, now) {
     flow: null,
     ledger: null,
     alerts: [],
+    chaos: [],
+    jobs: [],
     history: null,
     shown: { detail: null, isLoading: false, problem: null },
     clock: now,

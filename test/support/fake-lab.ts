@@ -172,6 +172,40 @@ export function fakeLab(versions = 12): FakeLab {
         ...{ schema: [], properties: [], columns, added: rows, removed: [], truncated: false },
       };
     },
+    async commit(table, version) {
+      need(table, version);
+      const raw = (action: object) => JSON.stringify(action);
+      const file = `country=NL/part-${version}.parquet`;
+      const lines = [
+        {
+          kind: "commitInfo",
+          raw: raw({ commitInfo: { operation: entry(table, version).operation } }),
+          text: "STREAMING UPDATE by the lab",
+        },
+        { kind: "add", raw: raw({ add: { path: file } }), text: `Adds file ${file}: <i>no markup</i>` },
+      ];
+      return {
+        table,
+        version,
+        path: `_delta_log/${version}.json`,
+        bytes: 512,
+        lines,
+        more: 0,
+        offsets: offsetsOf(version),
+      };
+    },
+    async versionAt(table, point) {
+      need(table);
+      const found = Array.from({ length: latest() + 1 }, (_, n) => n).filter((n) =>
+        "at" in point
+          ? Date.parse(timeOf(n)) <= Date.parse(point.at)
+          : BigInt(offsetsOf(n)[point.partition]?.last ?? -1) >= point.offset,
+      );
+      const version = "at" in point ? found.at(-1) : found[0];
+      if (version === undefined)
+        throw new LabError("VERSION_NOT_FOUND", `no version of ${table} is that old, or holds that offset`);
+      return version;
+    },
     async query(request, signal) {
       queries.push(request);
       if (/^\s*selec\s/i.test(request.sql))

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { createLabControl } from "../../cli/lab-control.ts";
+import { createLabWork } from "../../cli/lab-work.ts";
 import { silentLog } from "../../core/log.ts";
 import { watchLedger } from "../../dashboard/ledger-watch.ts";
 import { createDashboard } from "../../dashboard/server.ts";
@@ -44,13 +45,14 @@ export async function serveLab(t: TestContext): Promise<ServedLab> {
   t.after(() => sink.close());
 
   const streams = [{ topic, table: "orders", isRouted: false }];
-  const control = createLabControl({ data: folder, kafka, streams });
-  const tables = openTableReader({ store });
   const watching = new AbortController();
+  const work = createLabWork({ common: ["--store", store], env: process.env, signal: watching.signal });
+  const control = createLabControl({ data: folder, kafka, streams, work });
+  const tables = openTableReader({ store });
   const watch = { control, log: silentLog, now: Date.now, signal: watching.signal };
   const ledger = watchLedger({ ...watch, positions: tables.positions });
   const app = createDashboard({
-    ...{ tables, control, ledger, token: "secret", log: silentLog },
+    ...{ tables, control, ledger, positions: tables.positions, token: "secret", log: silentLog },
     allowedHosts: ["127.0.0.1"],
   });
   const server = app.listen(0, "127.0.0.1");
