@@ -9,6 +9,7 @@ import { followCatchUp } from "./catch-up.ts";
 import { defineCommand } from "./command.ts";
 import { CONNECT_TIMEOUT } from "./connect-timeout.ts";
 import { KAFKA, kafkaAccess } from "./kafka-settings.ts";
+import { processOrders } from "./process-orders.ts";
 import { REGISTRY, registryAccess } from "./registry-settings.ts";
 import { OPS, servePart } from "./serve-part.ts";
 import { openStaging } from "./staging.ts";
@@ -93,6 +94,7 @@ export const ingest = defineCommand({
     // Beside it, as the encoder may touch nothing else than what is in its own.
     const cacheDir = `${stagingDir}-cache`;
     const registry = new Registry();
+    const told = processOrders(env);
     const closing: (() => Promise<unknown>)[] = [stagingDir, cacheDir].map(
       (folder) => () => rm(folder, { recursive: true, force: true }),
     );
@@ -137,7 +139,7 @@ export const ingest = defineCommand({
           log,
           now: Date.now,
           onStep: (step) => {
-            if (step === values.failpoint) process.kill(process.pid, "SIGKILL");
+            if (step === values.failpoint || told.isArmed(step)) process.kill(process.pid, "SIGKILL");
           },
         },
       );
@@ -146,7 +148,7 @@ export const ingest = defineCommand({
       const isReady = () => areReady(running.reports());
       const part = await servePart(
         "ingest",
-        { isHealthy: () => true, isReady, state, registry },
+        { isHealthy: () => true, isReady, state, registry, ...told },
         values,
         env,
       );
