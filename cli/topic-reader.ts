@@ -54,7 +54,7 @@ export async function readWholeTopic(
             return;
           }
           next.set(partition, nextOffset);
-          reader.took({ partition, nextOffset, records });
+          reader.took({ partition, nextOffset, records: records.toArray() });
         },
         outage() {},
         fatal: reject,

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { isLabError } from "../core/errors.ts";
+import { recordsOf } from "../kafka/fetch/columns.ts";
 import { createRawBatch, type RawMessage } from "./raw-batch.ts";
 
 const bytes = fc.option(fc.uint8Array({ maxLength: 40 }), { nil: null });
@@ -49,6 +50,34 @@ test("what was appended is read back, whatever it is and however often the buffe
           const line = batch.values.subarray(batch.valueStart(i), batch.valueEnd(i) + 1);
           assert.deepEqual([...line], [...(expected.value ?? []), 10]);
         });
+      },
+    ),
+  );
+});
+
+test("messages in columns are what they are one by one, between others and however the buffers grow", () => {
+  const buffer = (bytes: Uint8Array | null) => (bytes === null ? null : Buffer.from(bytes));
+  fc.assert(
+    fc.property(
+      fc.array(message, { minLength: 1, maxLength: 60 }),
+      fc.array(message, { maxLength: 2 }),
+      fc.constantFrom(1, 1 << 16),
+      (messages, others, capacityBytes) => {
+        const [expected, actual] = [createRawBatch(), createRawBatch({ capacityBytes })];
+        const { topic, partition, timestampType, generation } = messages[0]!;
+        const place = { topic, partition, timestampType, generation };
+        const records = messages.map(({ offset, timestampMs, key, value, headers }) => ({
+          ...{ offset, timestampMs, key: buffer(key), value: buffer(value) },
+          headers: headers.map(([name, content]) => [name, buffer(content)] as const),
+        }));
+        for (const batch of [expected, actual])
+          for (const other of others) batch.append({ ...other, original: null });
+        for (const record of records) expected.append({ ...record, ...place });
+        actual.appendAll(place, recordsOf(records));
+        for (const batch of [expected, actual]) for (const other of others) batch.append(other);
+        assert.deepEqual([actual.length, actual.bytes], [expected.length, expected.bytes]);
+        for (let i = 0; i < expected.length; i++) assert.deepEqual(actual.message(i), expected.message(i));
+        assert.deepEqual(actual.headerBytes, expected.headerBytes);
       },
     ),
   );

@@ -1,6 +1,7 @@
 /** Messages as they came, in one growing buffer: no object per message on the way from fetch to file. */
 
 import { LabError } from "../core/errors.ts";
+import { eachHeader } from "../core/record-headers.ts";
 
 /**
  * Append-only columns of raw messages. `value(i)` and friends are views into shared memory: copy to keep.
@@ -10,6 +11,8 @@ export type RawBatch = {
   readonly length: number;
   readonly bytes: number;
   append(record: RawMessage): void;
+  /** Messages in columns, all of one place. Their bytes are copied. */
+  appendAll(place: MessagePlace, messages: MessageColumns): void;
   topic(index: number): string;
   partition(index: number): number;
   offset(index: number): bigint;
@@ -64,6 +67,27 @@ export type RawMessage = {
   original?: Uint8Array | null;
 };
 
+/** What the messages of one partition have in common. */
+export type MessagePlace = Pick<RawMessage, "topic" | "partition" | "timestampType" | "generation">;
+
+/**
+ * Messages as they lie in what was fetched: starts (inclusive) and ends (exclusive) are places in `bytes`, a start of -1 is null. Headers
+ * are as `core/record-headers.ts` has them. Arrays may be longer than `length`.
+ */
+export type MessageColumns = {
+  readonly length: number;
+  readonly bytes: Uint8Array;
+  readonly offsets: BigInt64Array;
+  readonly timestampsMs: Float64Array;
+  readonly keyStarts: Int32Array;
+  readonly keyEnds: Int32Array;
+  readonly valueStarts: Int32Array;
+  readonly valueEnds: Int32Array;
+  readonly headerStarts: Int32Array;
+  readonly headerEnds: Int32Array;
+  readonly valueBytes: number;
+};
+
 const NEWLINE = new Uint8Array([10]);
 const NULL_VALUE = 1;
 const NULL_KEY = 2;
@@ -99,8 +123,9 @@ export function createRawBatch(options: { capacityBytes?: number } = {}): RawBat
   /** Made with the first message that has an original. */
   let originalEnds: Uint32Array<ArrayBuffer> | undefined;
 
-  function addRoom(): void {
-    room *= 2;
+  function addRoom(count: number): void {
+    if (length + count <= room) return;
+    room = Math.max(2 * room, length + count);
     ends = grown(ends, new Uint32Array(room));
     keyEnds = grown(keyEnds, new Uint32Array(room));
     headerEnds = grown(headerEnds, new Uint32Array(room));
@@ -148,6 +173,15 @@ export function createRawBatch(options: { capacityBytes?: number } = {}): RawBat
     return original === null ? ORIGINAL | NULL_ORIGINAL : ORIGINAL;
   }
 
+  function appendHeaders(from: Uint8Array, start: number, end: number): void {
+    eachHeader(from, start, end, (nameStart, nameEnd, valueStart, valueEnd) => {
+      headers.appendInt32(nameEnd - nameStart);
+      headers.appendInt32(valueStart < 0 ? -1 : valueEnd - valueStart);
+      headers.appendPart(from, nameStart, nameEnd);
+      if (valueStart >= 0) headers.appendPart(from, valueStart, valueEnd);
+    });
+  }
+
   const batch: RawBatch = {
     get length() {
       return length;
@@ -177,7 +211,7 @@ export function createRawBatch(options: { capacityBytes?: number } = {}): RawBat
     headerStart: (index) => (index === 0 ? 0 : headerEnds[index - 1]!),
     headerEnd: (index) => headerEnds[index]!,
     append(record) {
-      if (length === room) addRoom();
+      addRoom(1);
       const { key, value } = record;
       if (value !== null) values.append(value);
       ends[length] = values.used;
@@ -198,6 +232,43 @@ export function createRawBatch(options: { capacityBytes?: number } = {}): RawBat
         (record.timestampType === "append" ? APPEND_TIME : 0) |
         keepOriginal(record.original);
       length++;
+    },
+    appendAll(place, messages) {
+      const {
+        length: count,
+        bytes: from,
+        keyStarts,
+        valueStarts,
+        valueEnds,
+        headerStarts,
+        headerEnds: stops,
+      } = messages;
+      addRoom(count);
+      values.makeRoom(messages.valueBytes + count);
+      offsets.set(messages.offsets.subarray(0, count), length);
+      timestamps.set(messages.timestampsMs.subarray(0, count), length);
+      partitions.fill(place.partition, length, length + count);
+      generations.fill(place.generation, length, length + count);
+      topics.fill(topicIndex(place.topic), length, length + count);
+      const common = place.timestampType === "append" ? APPEND_TIME : 0;
+      for (let index = 0; index < count; index++) {
+        let flag = common;
+        const valueFrom = valueStarts[index]!;
+        if (valueFrom < 0) flag |= NULL_VALUE;
+        else values.appendPart(from, valueFrom, valueEnds[index]!);
+        ends[length] = values.used;
+        values.appendPart(NEWLINE, 0, 1);
+        const keyFrom = keyStarts[index]!;
+        if (keyFrom < 0) flag |= NULL_KEY;
+        else keys.appendPart(from, keyFrom, messages.keyEnds[index]!);
+        keyEnds[length] = keys.used;
+        if (headerStarts[index] !== stops[index]) appendHeaders(from, headerStarts[index]!, stops[index]!);
+        headerEnds[length] = headers.used;
+        if (originalEnds) originalEnds[length] = originals.used;
+        flags[length] = flag;
+        length++;
+      }
+      bytes += messages.valueBytes;
     },
     topic: (index) => topicNames[at(topics, index)]!,
     partition: (index) => at(partitions, index),
@@ -243,33 +314,45 @@ export function createRawBatch(options: { capacityBytes?: number } = {}): RawBat
 type GrowingBytes = {
   readonly used: number;
   append(piece: Uint8Array): void;
+  /** From `start` (inclusive) to `end` (exclusive). */
+  appendPart(of: Uint8Array, start: number, end: number): void;
   /** Four bytes, little-endian. */
   appendInt32(value: number): void;
+  makeRoom(size: number): void;
   view(start: number, end: number): Uint8Array;
 };
+
+/** Below this, bytes are copied one by one: to make a view of them would take longer. */
+const FEW_BYTES = 24;
 
 function growingBytes(capacity: number): GrowingBytes {
   let bytes = new Uint8Array(Math.max(capacity, 1));
   let used = 0;
-  /** Makes room for `size` more and says where they begin. */
-  function take(size: number): number {
-    const start = used;
-    used += size;
-    if (used > bytes.length) bytes = grown(bytes, new Uint8Array(Math.max(used, bytes.length * 2)));
-    return start;
+  function makeRoom(size: number): void {
+    const needed = used + size;
+    if (needed > bytes.length) bytes = grown(bytes, new Uint8Array(Math.max(needed, bytes.length * 2)));
   }
   return {
     get used() {
       return used;
     },
     append(piece) {
-      const start = take(piece.length);
-      bytes.set(piece, start);
+      makeRoom(piece.length);
+      bytes.set(piece, used);
+      used += piece.length;
+    },
+    appendPart(of, start, end) {
+      const size = end - start;
+      makeRoom(size);
+      if (size > FEW_BYTES) bytes.set(of.subarray(start, end), used);
+      else for (let n = 0; n < size; n++) bytes[used + n] = of[start + n]!;
+      used += size;
     },
     appendInt32(value) {
-      const start = take(4);
-      for (let i = 0; i < 4; i++) bytes[start + i] = value >> (8 * i);
+      makeRoom(4);
+      for (let i = 0; i < 4; i++) bytes[used++] = value >> (8 * i);
     },
+    makeRoom,
     view: (start, end) => bytes.subarray(start, end),
   };
 }

@@ -6,7 +6,7 @@ import type { StructType } from "../delta/types.ts";
 import { isStorableTime } from "../engine/encode-apart.ts";
 import type { EncodedFile, LetterStage } from "../engine/encoder.ts";
 import { createRawBatch, type RawBatch } from "../engine/raw-batch.ts";
-import type { FetchedBatch, RawRecord } from "../kafka/ports.ts";
+import type { FetchedBatch, FetchedRecords, RawRecord } from "../kafka/ports.ts";
 import { fingerprint } from "./fingerprint.ts";
 
 export type Letter = {
@@ -61,13 +61,19 @@ export function emptyChunk(): ChunkContent {
 const RECORD_BYTES = 64;
 
 /** What the records take in memory while they wait. Keys and headers may be larger than values, and records without a byte are no gift either. */
-export function heldBytes(records: readonly Pick<Letter, "key" | "value" | "headers">[]): number {
-  let sum = 0;
-  for (const { key, value, headers } of records) {
-    sum += RECORD_BYTES + (key?.byteLength ?? 0) + (value?.byteLength ?? 0);
-    for (const [name, content] of headers) sum += 8 + name.length + (content?.byteLength ?? 0);
-  }
-  return sum;
+export function heldBytes(
+  records: Pick<FetchedRecords, "length" | "keyBytes" | "valueBytes" | "headerBytes">,
+): number {
+  return RECORD_BYTES * records.length + records.keyBytes + records.valueBytes + records.headerBytes;
+}
+
+/** The same for a letter. */
+export function letterBytes({ key, value, headers }: Pick<Letter, "key" | "value" | "headers">): number {
+  const sizes = headers.map(([name, content]) => 8 + name.length + (content?.byteLength ?? 0));
+  return sizes.reduce(
+    (sum, size) => sum + size,
+    RECORD_BYTES + (key?.byteLength ?? 0) + (value?.byteLength ?? 0),
+  );
 }
 
 /**
@@ -99,33 +105,26 @@ export function appendBatch(
   verdicts: ReadonlySet<string> | undefined,
   recordGeneration: number,
 ): void {
-  const raw = chunk.raw;
-  const firstRecord = batch.records[0];
-  if (!raw || !firstRecord) return;
-  const counts = chunk.counts.get(batch.partition) ?? newCounts(firstRecord);
-  for (const record of batch.records) {
-    if (record.timestampMs < counts.minTimestampMs) counts.minTimestampMs = record.timestampMs;
-    if (record.timestampMs > counts.maxTimestampMs) counts.maxTimestampMs = record.timestampMs;
-    if (verdicts?.size && verdicts.has(verdictKey(record))) {
-      counts.letters++;
-      continue;
-    }
-    raw.append({
-      topic: batch.topic,
-      partition: batch.partition,
-      offset: record.offset,
-      timestampMs: record.timestampMs,
-      timestampType: batch.timestampType,
-      generation: recordGeneration,
-      key: record.key,
-      value: record.value,
-      headers: record.headers,
-    });
+  const { raw } = chunk;
+  const { records, topic, partition, timestampType } = batch;
+  const { length, timestampsMs } = records;
+  if (!raw || length === 0) return;
+  const counts = chunk.counts.get(partition) ?? newCounts(records.at(0));
+  for (let index = 0; index < length; index++) {
+    const timestampMs = timestampsMs[index]!;
+    if (timestampMs < counts.minTimestampMs) counts.minTimestampMs = timestampMs;
+    if (timestampMs > counts.maxTimestampMs) counts.maxTimestampMs = timestampMs;
   }
-  const lastRecord = batch.records.at(-1) as RawRecord;
+  const place = { topic, partition, timestampType, generation: recordGeneration };
+  if (!verdicts?.size) raw.appendAll(place, records);
+  else
+    for (const record of records.toArray()) {
+      if (verdicts.has(verdictKey(record))) counts.letters++;
+      else raw.append({ ...place, ...record });
+    }
   counts.last = batch.nextOffset - 1n;
-  counts.fingerprint = fingerprint(lastRecord);
-  chunk.counts.set(batch.partition, counts);
+  counts.fingerprint = fingerprint(records.at(length - 1));
+  chunk.counts.set(partition, counts);
 }
 
 function newCounts(record: RawRecord): PartitionCounts {

@@ -4,7 +4,7 @@ import type { Add } from "../delta/actions.ts";
 import { dataFilePath } from "../delta/partition-path.ts";
 import { statsJson } from "../delta/stats.ts";
 import type { CommitResult, Snapshot } from "../delta/table.ts";
-import { heldBytes, type Letter } from "./chunk.ts";
+import { type Letter, letterBytes } from "./chunk.ts";
 import type { Opened } from "./destination.ts";
 import { outlast, type PublishInput, readTxns, txnsOf } from "./publish-input.ts";
 
@@ -52,7 +52,7 @@ function* inFiles(bad: readonly Letter[]): Generator<Letter[]> {
   let bytes = 0;
   for (const letter of bad) {
     some.push(letter);
-    bytes += heldBytes([letter]);
+    bytes += letterBytes(letter);
     if (bytes < LETTER_FILE_BYTES) continue;
     yield some;
     some = [];

@@ -179,8 +179,8 @@ export function createReport(options: Pick<StreamOptions, "topic" | "tableUri">,
       settled.set(partition, next);
     },
     fetched(batch) {
-      const first = batch.records[0];
-      if (first && !isBuffered(batch.partition)) waitingSince.set(batch.partition, first.timestampMs);
+      const first = batch.records.length > 0 ? batch.records.timestampsMs[0] : undefined;
+      if (first !== undefined && !isBuffered(batch.partition)) waitingSince.set(batch.partition, first);
     },
     committed(commit) {
       outage = null;

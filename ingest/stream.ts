@@ -302,7 +302,6 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
         },
         revoked: (generation) => dispatch({ type: "revoked", generation }),
         batch: async (batch) => {
-          const bytes = batch.records.reduce((sum, record) => sum + (record.value?.byteLength ?? 0), 0);
           report.fetched(batch);
           metrics.read(batch.records.length);
           const { generation, partition, fetchedOffset, nextOffset } = batch;
@@ -314,7 +313,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
               fetchedOffset,
               nextOffset,
               rows: batch.records.length,
-              bytes,
+              bytes: batch.records.valueBytes,
               heldBytes: heldBytes(batch.records),
               nowMs: now(),
             },

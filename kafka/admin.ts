@@ -6,13 +6,13 @@ import { retry, sleep } from "../core/retry.ts";
 import { EARLIEST, LATEST, openBrokerAccess } from "./broker-access.ts";
 import { newClient } from "./connection.ts";
 import { type Attempt, classify } from "./failures.ts";
-import { toRecord } from "./fetched.ts";
+import { readRange } from "./fetch/range.ts";
 import { firstContact } from "./first-contact.ts";
 import type { Admin, KafkaOptions } from "./ports.ts";
 
 const SHORT_OUTAGE_MS = 2_000;
 const SETTLE_MS = 10_000;
-/** Scans that brought nothing while there is something, before giving up: an empty range that compaction left cannot be passed here. */
+/** Scans that brought nothing while there is something, before giving up. */
 const MOST_BLANKS = 50;
 
 /** Makes the first contact; BROKER_UNREACHABLE if nothing answers in `connectTimeoutMs`. Calls wait out only a short outage. */
@@ -121,11 +121,14 @@ export async function openAdmin(kafka: KafkaOptions): Promise<Admin> {
           at = low;
           continue;
         }
-        const visible = scan.batch.messages[0];
-        if (visible !== undefined) return toRecord(visible);
-        if (scan.isFilled) at = BigInt(scan.batch.lastOffset()) + 1n;
-        else if (at >= scan.lastStableOffset) return null;
-        else blanks += 1;
+        const from = at;
+        for await (const { records, nextOffset: next } of readRange(scan, from)) {
+          if (records.length > 0) return records.at(0);
+          at = next;
+        }
+        if (at > from) continue;
+        if (at >= scan.lastStableOffset) return null;
+        blanks += 1;
       }
       throw new LabError(
         "KAFKA_PROTOCOL",

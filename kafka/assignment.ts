@@ -16,51 +16,41 @@ export type Lane = TopicPartition & {
   holds: Set<Hold>;
 };
 
-/** What the client is told. */
-export type Gate = {
-  open(partition: TopicPartition): void;
-  shut(partition: TopicPartition): void;
-  move(position: Position): void;
-};
-
 export type Assignment = {
   /** The generation that runs, or null between two. */
   readonly generation: number | null;
-  /** Shuts all of the partitions and gives the new generation. */
-  begin(partitions: readonly TopicPartition[], gate: Gate): number;
+  /** Holds all of the partitions back as `unstarted`, and gives the new generation. */
+  begin(partitions: readonly TopicPartition[]): number;
   /** The generation that ended with this call, or null where none ran. */
   end(): number | null;
   /** The same object for the whole generation. */
   lane(partition: TopicPartition): Lane | undefined;
+  /** Those that nothing holds. */
+  free(): Lane[];
   /** Sets the position; releases `unstarted` and `strayed`. Nothing happens for a partition that is not assigned. */
   seek(position: Position): void;
-  /** Sets the position of a lane that was read up to there, and releases nothing. */
-  advance(lane: Lane, nextOffset: bigint): void;
+  /** Nothing happens with a lane of an older generation. */
   hold(lane: Lane, why: Hold): void;
-  /** Opens the lane once nothing holds it any more. */
   release(lane: Lane, why: Hold): void;
   /** Holds and releases because the reader asked; what is not assigned is passed over. */
   pause(partitions: readonly TopicPartition[]): void;
   resume(partitions: readonly TopicPartition[]): void;
 };
 
-export function createAssignment(): Assignment {
+/** `onChange` is called when a lane was released from something or moved, or all of them ended. */
+export function createAssignment(onChange: () => void): Assignment {
   let last = 0;
   let generation: number | null = null;
-  let gate: Gate | null = null;
   const lanes = new Map<string, Lane>();
 
   const isCurrent = (lane: Lane) => lanes.get(nameOf(lane)) === lane;
   function release(lane: Lane, ...whys: Hold[]): void {
-    const wasHeld = lane.holds.size > 0;
     for (const why of whys) lane.holds.delete(why);
-    if (wasHeld && lane.holds.size === 0 && isCurrent(lane)) gate?.open(lane);
+    if (isCurrent(lane)) onChange();
   }
 
   function hold(lane: Lane, why: Hold): void {
-    if (!isCurrent(lane)) return;
-    if (lane.holds.size === 0) gate?.shut(lane);
-    lane.holds.add(why);
+    if (isCurrent(lane)) lane.holds.add(why);
   }
   const assigned = (partitions: readonly TopicPartition[]): Lane[] =>
     partitions.flatMap((partition) => lanes.get(nameOf(partition)) ?? []);
@@ -69,13 +59,11 @@ export function createAssignment(): Assignment {
     get generation() {
       return generation;
     },
-    begin(partitions, newGate) {
+    begin(partitions) {
       lanes.clear();
-      gate = newGate;
       for (const { topic, partition } of partitions) {
         const lane: Lane = { topic, partition, nextOffset: -1n, seeks: 0, holds: new Set(["unstarted"]) };
         lanes.set(nameOf(lane), lane);
-        gate.shut(lane);
       }
       last += 1;
       generation = last;
@@ -84,23 +72,18 @@ export function createAssignment(): Assignment {
     end() {
       const ended = generation;
       generation = null;
-      gate = null;
       lanes.clear();
+      onChange();
       return ended;
     },
     lane: (partition) => lanes.get(nameOf(partition)),
+    free: () => [...lanes.values()].filter(({ holds }) => holds.size === 0),
     seek(position) {
       const lane = lanes.get(nameOf(position));
       if (lane === undefined) return;
       lane.nextOffset = position.nextOffset;
       lane.seeks += 1;
-      gate?.move(position);
       release(lane, "unstarted", "strayed");
-    },
-    advance(lane, nextOffset) {
-      if (!isCurrent(lane)) return;
-      lane.nextOffset = nextOffset;
-      gate?.move(lane);
     },
     hold,
     release,

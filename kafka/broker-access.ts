@@ -5,21 +5,14 @@
  * deleted.
  */
 
-import Batch from "kafkajs/src/consumer/batch.js";
 import { LabError } from "../core/errors.ts";
-import { type Cluster, createCluster } from "./cluster.ts";
+import { type Cluster, connectCluster, disconnect } from "./cluster.ts";
 import { newClient } from "./connection.ts";
 import { classify, type Rights } from "./failures.ts";
-import type { RawBatch } from "./fetched.ts";
+import type { FetchedPartition } from "./fetch/fetch-api.ts";
+import type { TopicLayout } from "./fetch/metadata-api.ts";
+import { protocolError, sendFetch, sendMetadata } from "./fetch/send.ts";
 import type { KafkaOptions, Position } from "./ports.ts";
-
-/** What one fetch request answered. */
-export type Scan = {
-  batch: RawBatch;
-  /** True where the broker sent records, visible or not. */
-  isFilled: boolean;
-  lastStableOffset: bigint;
-};
 
 export type BrokerAccess = {
   /** Fails as an outage unless some broker answers. */
@@ -30,7 +23,7 @@ export type BrokerAccess = {
   /** By timestamp in ms, or EARLIEST, or LATEST (the last stable offset); -1 where no record is that young. */
   offsets(topic: string, timestampMs: number): Promise<Map<number, bigint>>;
   /** Null where the offset is not in the log (below its start, or beyond its end). */
-  scan(position: Position): Promise<Scan | null>;
+  scan(position: Position): Promise<FetchedPartition | null>;
   /** Rejects with why a group's coordinator cannot be found, KAFKA_DENIED with the right in `rights` among it. */
   findCoordinator(group: string, rights: Rights): Promise<void>;
   close(): Promise<void>;
@@ -43,6 +36,7 @@ const READ_COMMITTED = 1;
 const GROUP = 0;
 const SCAN_BYTES = 1 << 20;
 const SCAN_WAIT_MS = 20;
+const OUT_OF_RANGE = 1;
 
 /** Connects at the first call, and anew after an outage. Every call rejects with a LabError. */
 export function openBrokerAccess(options: KafkaOptions): BrokerAccess {
@@ -54,7 +48,7 @@ export function openBrokerAccess(options: KafkaOptions): BrokerAccess {
     call: (cluster: Cluster) => Promise<T>,
     rights: Rights = { topic: "DESCRIBE" },
   ): Promise<T> {
-    current ??= connectCluster(options);
+    current ??= connectCluster(newClient(options));
     const mine = current;
     let isConnected = false;
     try {
@@ -71,40 +65,32 @@ export function openBrokerAccess(options: KafkaOptions): BrokerAccess {
     }
   }
 
-  async function leaders(cluster: Cluster, topic: string): Promise<Map<number, number>> {
-    const broker = await cluster.brokerPool.findConnectedBroker();
-    const { topicMetadata } = await broker.metadata([topic]);
-    const found = topicMetadata.find((entry) => entry.topic === topic)?.partitionMetadata ?? [];
-    return new Map(found.map(({ partitionId, leader }) => [partitionId, leader]));
+  async function layout(cluster: Cluster, topic: string): Promise<TopicLayout> {
+    const [found] = await sendMetadata(await cluster.brokerPool.findConnectedBroker(), [topic]);
+    if (found === undefined)
+      throw new LabError("KAFKA_PROTOCOL", `the broker says nothing of topic ${topic}`);
+    if (found.errorCode !== 0) throw protocolError(found.errorCode);
+    return found;
   }
 
-  const scanOnce = ({ topic, partition, nextOffset }: Position): Promise<Scan | null> =>
+  const scanOnce = ({ topic, partition, nextOffset }: Position): Promise<FetchedPartition | null> =>
     use(
       { topic },
       async (cluster) => {
-        const nodeId = (await leaders(cluster, topic)).get(partition);
+        const { id, leaders } = await layout(cluster, topic);
+        const nodeId = leaders.get(partition);
         if (nodeId === undefined)
           throw new LabError("TOPIC_MISSING", `topic ${topic} has no partition ${partition}`);
-        const broker = await cluster.findBroker({ nodeId });
-        const fetchOffset = String(nextOffset);
-        const request = {
-          isolationLevel: READ_COMMITTED,
-          maxWaitTime: SCAN_WAIT_MS,
-          minBytes: 1,
+        const asked = { partition, fetchOffset: nextOffset, maxBytes: SCAN_BYTES };
+        const { partitions } = await sendFetch(await cluster.findBroker({ nodeId }), {
+          maxWaitMs: SCAN_WAIT_MS,
           maxBytes: SCAN_BYTES,
-          topics: [{ topic, partitions: [{ partition, fetchOffset, maxBytes: SCAN_BYTES }] }],
-        };
-        const answer = await broker.fetch(request).catch((error: { type?: string }) => {
-          if (error.type === "OFFSET_OUT_OF_RANGE") return null;
-          throw error;
+          topics: [{ name: topic, id, partitions: [asked] }],
         });
-        const data = answer?.responses[0]?.partitions[0];
-        if (data === undefined) return null;
-        return {
-          batch: new Batch(topic, fetchOffset, data),
-          isFilled: data.messages.length > 0,
-          lastStableOffset: BigInt(data.lastStableOffset),
-        };
+        const [found] = partitions;
+        if (found === undefined || found.errorCode === OUT_OF_RANGE) return null;
+        if (found.errorCode !== 0) throw protocolError(found.errorCode);
+        return found;
       },
       { topic: "READ" },
     );
@@ -117,11 +103,13 @@ export function openBrokerAccess(options: KafkaOptions): BrokerAccess {
         return (await broker.metadata([])).topicMetadata.map(({ topic }) => topic);
       }),
     partitions: (topic) =>
-      use({ topic }, async (cluster) => [...(await leaders(cluster, topic)).keys()].sort((a, b) => a - b)),
+      use({ topic }, async (cluster) =>
+        [...(await layout(cluster, topic)).leaders.keys()].sort((a, b) => a - b),
+      ),
 
     offsets: (topic, timestampMs) =>
       use({ topic }, async (cluster) => {
-        const led = await leaders(cluster, topic);
+        const { leaders: led } = await layout(cluster, topic);
         const found = new Map<number, bigint>();
         for (const nodeId of new Set(led.values())) {
           const partitions = [...led.keys()]
@@ -158,26 +146,4 @@ export function openBrokerAccess(options: KafkaOptions): BrokerAccess {
       if (mine !== null) await disconnect(mine);
     },
   };
-}
-
-async function connectCluster(options: KafkaOptions): Promise<Cluster> {
-  const cluster = createCluster(newClient(options));
-  try {
-    await cluster.connect();
-    // Without a target topic this asks for all: it is what makes the brokers known.
-    await cluster.refreshMetadata();
-    return cluster;
-  } catch (error) {
-    await cluster.disconnect().catch(() => {});
-    throw error;
-  }
-}
-
-/** A connection that is broken already must not keep anybody waiting, or fail anybody. */
-async function disconnect(connecting: Promise<Cluster>): Promise<void> {
-  try {
-    await (await connecting).disconnect();
-  } catch {
-    // nothing is left to be closed
-  }
 }

@@ -235,7 +235,7 @@ test("members that come and go under load stop nobody: everything is read, and n
     onBatch({ partition, nextOffset, records }: FetchedBatch) {
       const known = positions.get(partition) ?? 0n;
       if (nextOffset > known) positions.set(partition, nextOffset);
-      for (const { value } of records) values.add(String(value));
+      for (const { value } of records.toArray()) values.add(String(value));
     },
   };
   const readers = [openReader(t, kafka, options)];

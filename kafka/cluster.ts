@@ -1,26 +1,38 @@
 /**
- * The client's inner cluster object, which answers fetches rightly (committed.ts).
+ * The client's inner cluster object: brokers, their connections, and who leads what.
  *
- * It is private to kafkajs: the version is pinned, and the shape is relied on here and in broker-access.ts alone.
+ * It is private to kafkajs: the version is pinned, and the shape is relied on here, in broker-access.ts and in fetch/send.ts alone.
  */
 
 import type { Kafka as Vendor } from "kafkajs";
 import { LabError } from "../core/errors.ts";
-import { type FetchedPartition, markAnswer } from "./committed.ts";
 
 export type Broker = {
-  metadata(topics: string[]): Promise<Metadata>;
   listOffsets(request: unknown): Promise<{ responses: { partitions: PartitionOffset[] }[] }>;
-  fetch(request: unknown): Promise<FetchAnswer>;
   findGroupCoordinator(request: { groupId: string; coordinatorType: number }): Promise<unknown>;
+  metadata(topics: string[]): Promise<Metadata>;
+  /** By the keys of the protocol's requests. */
+  apiVersions(): Promise<VersionRanges>;
+  disconnect(): Promise<void>;
+  connectionPool: { send<T>(request: RawRequest<T>): Promise<T> };
 };
-export type PartitionOffset = { partition: number; offset: string };
+export type VersionRanges = Readonly<Record<number, { minVersion: number; maxVersion: number }>>;
+export type RawRequest<T> = {
+  request: {
+    apiKey: number;
+    apiName: string;
+    apiVersion: number;
+    encode(): Promise<{ buf: Buffer; buffer: Buffer }>;
+  };
+  response: {
+    decode(bytes: Buffer): Promise<{ answer: T; clientSideThrottleTime: number }>;
+    parse(decoded: { answer: T }): Promise<T>;
+  };
+};
 export type Metadata = {
   topicMetadata: { topic: string; partitionMetadata: { partitionId: number; leader: number }[] }[];
 };
-export type FetchAnswer = {
-  responses: { partitions: (FetchedPartition & { lastStableOffset: string })[] }[];
-};
+export type PartitionOffset = { partition: number; offset: string };
 export type Cluster = {
   connect(): Promise<void>;
   disconnect(): Promise<void>;
@@ -29,48 +41,37 @@ export type Cluster = {
   brokerPool: { findConnectedBroker(): Promise<Broker> };
 };
 
-export type CreateCluster = (settings: object) => Cluster;
-
 const READ_COMMITTED = 1;
+const CREATE = "private:Kafka:createCluster";
 
 /** A cluster of the client's that is nobody else's. */
 export function createCluster(client: Vendor): Cluster {
-  const settings = { allowAutoTopicCreation: false, isolationLevel: READ_COMMITTED };
-  return factoryOf(client).create(settings);
-}
-
-/** Makes every consumer of this client see what is committed and nothing else. */
-export function readCommittedOnly(client: Vendor): void {
-  const { create, replace } = factoryOf(client);
-  replace((settings) => {
-    const cluster = create(settings);
-    const findBroker = cluster.findBroker.bind(cluster);
-    const answering = new WeakSet<Broker>();
-    cluster.findBroker = async (node) => {
-      const broker = await findBroker(node);
-      if (!answering.has(broker)) {
-        answering.add(broker);
-        const fetch = broker.fetch.bind(broker);
-        broker.fetch = async (request) => markAnswer(await fetch(request));
-      }
-      return broker;
-    };
-    return cluster;
-  });
-}
-
-function factoryOf(client: Vendor): { create: CreateCluster; replace(create: CreateCluster): void } {
-  const inner = client as unknown as Record<symbol, CreateCluster>;
-  const name = Object.getOwnPropertySymbols(client).find(
-    (symbol) => symbol.description === "private:Kafka:createCluster",
-  );
-  const create = name === undefined ? undefined : inner[name];
-  if (name === undefined || create === undefined)
+  const name = Object.getOwnPropertySymbols(client).find((symbol) => symbol.description === CREATE);
+  const inner = client as unknown as Record<symbol, (settings: object) => Cluster>;
+  if (name === undefined || inner[name] === undefined)
     throw new LabError("INTERNAL", "this version of kafkajs has no inner cluster of the known shape");
-  return {
-    create: (settings) => create.call(client, settings),
-    replace(other) {
-      inner[name] = other;
-    },
-  };
+  return inner[name]({ allowAutoTopicCreation: false, isolationLevel: READ_COMMITTED });
+}
+
+/** Connects a cluster of its own and makes the brokers known. */
+export async function connectCluster(client: Vendor): Promise<Cluster> {
+  const cluster = createCluster(client);
+  try {
+    await cluster.connect();
+    // Without a target topic this asks for all: it is what makes the brokers known.
+    await cluster.refreshMetadata();
+    return cluster;
+  } catch (error) {
+    await cluster.disconnect().catch(() => {});
+    throw error;
+  }
+}
+
+/** A connection that is broken already must not keep anybody waiting, or fail anybody. */
+export async function disconnect(connecting: Promise<Cluster>): Promise<void> {
+  try {
+    await (await connecting).disconnect();
+  } catch {
+    // nothing is left to be closed
+  }
 }

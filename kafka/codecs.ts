@@ -28,6 +28,29 @@ export function registerCodecs(): void {
   CompressionCodecs[CompressionTypes.ZSTD] = () => codec("zstd", null, (packed) => asBuffer(unzstd(packed)));
 }
 
+/**
+ * The records of a batch that was packed with codec `type` of the protocol. CODEC_UNSUPPORTED where that is none, or what was packed is
+ * not whole.
+ */
+export async function unpack(type: number, packed: Buffer): Promise<Buffer> {
+  registerCodecs();
+  const { CompressionCodecs, CompressionTypes } = kafkajs;
+  const name = NAMES[type];
+  if (name === undefined) throw unsupported(`a batch is packed with codec ${type}, which is unknown`);
+  const { decompress } = CompressionCodecs[CompressionTypes[name]]() as Codec;
+  if (name !== "GZIP") return decompress(packed);
+  return decompress(packed).catch((error: unknown) => {
+    throw unreadable("gzip", packed, error);
+  });
+}
+
+const NAMES: Readonly<Record<number, "GZIP" | "Snappy" | "LZ4" | "ZSTD">> = {
+  1: "GZIP",
+  2: "Snappy",
+  3: "LZ4",
+  4: "ZSTD",
+};
+
 function codec(
   name: string,
   pack: ((raw: Buffer) => Buffer) | null,
@@ -42,11 +65,15 @@ function codec(
       try {
         return unpack(packed);
       } catch (error) {
-        const reason = error instanceof Error ? error.message : String(error);
-        throw unsupported(`a ${name} batch of ${packed.length} bytes cannot be read: ${reason}`);
+        throw unreadable(name, packed, error);
       }
     },
   };
+}
+
+function unreadable(name: string, packed: Buffer, error: unknown): LabError {
+  const reason = error instanceof Error ? error.message : String(error);
+  return unsupported(`a ${name} batch of ${packed.length} bytes cannot be read: ${reason}`);
 }
 
 /** Without a cause, for the client hands the cause of an error on in its place; and it tries again unless told `retriable: false`. */

@@ -1,25 +1,22 @@
 /** The client's own settings: addresses, patience, and where its log goes. */
 
-import kafkajs, { type KafkaConfig, type LogEntry, type Kafka as Vendor } from "kafkajs";
+import kafkajs, { type ISocketFactory, type KafkaConfig, type LogEntry, type Kafka as Vendor } from "kafkajs";
 import type { Log } from "../core/log.ts";
-import { readCommittedOnly } from "./cluster.ts";
 import { registerCodecs } from "./codecs.ts";
 import type { KafkaOptions } from "./ports.ts";
 import { vendorSecurity } from "./security.ts";
-
-/** Called with each line the client would log. */
-export type OnLine = (message: string, fields: Readonly<Record<string, unknown>>) => void;
 
 /**
  * A client of its own for each source, sink and admin: one that is shared keeps one table of committed offsets for all members of a group.
  * Retries inside are few and quick, because whoever asks retries outages itself, knowing what it may repeat.
  */
-export function newClient(options: KafkaOptions, onLine: OnLine = () => {}): Vendor {
+export function newClient(options: KafkaOptions, socketFactory?: ISocketFactory): Vendor {
   registerCodecs();
   const config: KafkaConfig = {
     brokers: [...options.brokers],
     clientId: options.clientId,
     ...vendorSecurity(options),
+    ...(socketFactory === undefined ? {} : { socketFactory }),
     connectionTimeout: Math.min(3_000, options.connectTimeoutMs),
     requestTimeout: 15_000,
     retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 4, restartOnFailure: async () => false },
@@ -27,13 +24,10 @@ export function newClient(options: KafkaOptions, onLine: OnLine = () => {}): Ven
     logCreator: () => (entry) => {
       // `data` and `payload` are what its variables for debugging add: whole messages, those that hold a password among them.
       const { message, timestamp, logger, stack, data, payload, ...fields } = entry.log;
-      onLine(message, fields);
       forward(options.log, entry, message, fields);
     },
   };
-  const client = new kafkajs.Kafka(config);
-  readCommittedOnly(client);
-  return client;
+  return new kafkajs.Kafka(config);
 }
 
 /** The client calls an error what it then retries with success, so each line goes one level lower. */

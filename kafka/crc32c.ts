@@ -1,47 +1,53 @@
-/** CRC-32C, the checksum of record batches (RFC 3720, appendix B.4). */
+/** CRC-32C, the checksum of record batches (RFC 3720, appendix B.4): sixteen bytes a step, by sixteen tables in one. */
 
 const POLYNOMIAL = 0x82f63b78;
+const STEP = 16;
+/** The table at 256 * n says what a byte does to the checksum when n bytes come after it. */
+const TABLES = makeTables();
 
-/** Eight tables of 256: the n-th says what a byte does to the sum when n more bytes follow it. */
-const TABLES = Array.from({ length: 8 }, () => new Int32Array(256));
-for (let byte = 0; byte < 256; byte++) {
-  let sum = byte;
-  for (let bit = 0; bit < 8; bit++) sum = sum & 1 ? (sum >>> 1) ^ POLYNOMIAL : sum >>> 1;
-  TABLES[0]![byte] = sum;
-}
-for (let byte = 0; byte < 256; byte++) {
-  for (let n = 1; n < 8; n++) {
-    const shorter = TABLES[n - 1]![byte]!;
-    TABLES[n]![byte] = TABLES[0]![shorter & 0xff]! ^ (shorter >>> 8);
-  }
-}
-const [T0, T1, T2, T3, T4, T5, T6, T7] = TABLES as [
-  Int32Array,
-  Int32Array,
-  Int32Array,
-  Int32Array,
-  Int32Array,
-  Int32Array,
-  Int32Array,
-  Int32Array,
-];
-
-/** The checksum of `bytes` from `start` to `end`, which is exclusive, as an unsigned number. */
+/** The checksum of `bytes` from `start` (inclusive) to `end` (exclusive), as an unsigned number. */
 export function crc32c(bytes: Uint8Array, start = 0, end = bytes.length): number {
-  let sum = -1;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const t = TABLES;
+  let crc = -1;
   let at = start;
-  for (const whole = end - 7; at < whole; at += 8) {
-    const low = sum ^ (bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24));
-    sum =
-      T7[low & 0xff]! ^
-      T6[(low >>> 8) & 0xff]! ^
-      T5[(low >>> 16) & 0xff]! ^
-      T4[low >>> 24]! ^
-      T3[bytes[at + 4]!]! ^
-      T2[bytes[at + 5]!]! ^
-      T1[bytes[at + 6]!]! ^
-      T0[bytes[at + 7]!]!;
+  for (; at + STEP <= end; at += STEP) {
+    const a = crc ^ view.getInt32(at, true);
+    const b = view.getInt32(at + 4, true);
+    const c = view.getInt32(at + 8, true);
+    const d = view.getInt32(at + 12, true);
+    crc =
+      t[0xf00 | (a & 0xff)]! ^
+      t[0xe00 | ((a >>> 8) & 0xff)]! ^
+      t[0xd00 | ((a >>> 16) & 0xff)]! ^
+      t[0xc00 | (a >>> 24)]! ^
+      t[0xb00 | (b & 0xff)]! ^
+      t[0xa00 | ((b >>> 8) & 0xff)]! ^
+      t[0x900 | ((b >>> 16) & 0xff)]! ^
+      t[0x800 | (b >>> 24)]! ^
+      t[0x700 | (c & 0xff)]! ^
+      t[0x600 | ((c >>> 8) & 0xff)]! ^
+      t[0x500 | ((c >>> 16) & 0xff)]! ^
+      t[0x400 | (c >>> 24)]! ^
+      t[0x300 | (d & 0xff)]! ^
+      t[0x200 | ((d >>> 8) & 0xff)]! ^
+      t[0x100 | ((d >>> 16) & 0xff)]! ^
+      t[d >>> 24]!;
   }
-  for (; at < end; at++) sum = T0[(sum ^ bytes[at]!) & 0xff]! ^ (sum >>> 8);
-  return ~sum >>> 0;
+  for (; at < end; at++) crc = (crc >>> 8) ^ t[(crc ^ view.getUint8(at)) & 0xff]!;
+  return ~crc >>> 0;
+}
+
+function makeTables(): Int32Array {
+  const tables = new Int32Array(STEP * 256);
+  for (let byte = 0; byte < 256; byte++) {
+    let crc = byte;
+    for (let bit = 0; bit < 8; bit++) crc = (crc & 1) === 1 ? (crc >>> 1) ^ POLYNOMIAL : crc >>> 1;
+    tables[byte] = crc;
+  }
+  for (let at = 256; at < tables.length; at++) {
+    const before = tables[at - 256]!;
+    tables[at] = (before >>> 8) ^ tables[before & 0xff]!;
+  }
+  return tables;
 }

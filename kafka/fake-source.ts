@@ -1,8 +1,9 @@
-/** The fake's reader: the adapter's gate on a partition (assignment.ts), over a log in memory. */
+/** The fake's reader: the adapter's holds on a partition (assignment.ts), over a log in memory. */
 
 import type { LabError } from "../core/errors.ts";
 import { createAssignment, type Lane } from "./assignment.ts";
 import type { FakeCluster, FakeMember } from "./fake-cluster.ts";
+import { recordsOf } from "./fetch/columns.ts";
 import type {
   FetchedBatch,
   Position,
@@ -30,7 +31,9 @@ export function createFakeSource(
   options: SourceOptions,
   settings: { mostRecords: number; joined(source: FakeSource): void; left(source: FakeSource): void },
 ): FakeSource {
-  const assignment = createAssignment();
+  const assignment = createAssignment(() => {
+    for (const lane of assignment.free()) void pump(lane);
+  });
   const pumping = new Set<Lane>();
   let handlers: SourceHandlers | null = null;
   let silence: Silence | null = null;
@@ -67,14 +70,15 @@ export function createFakeSource(
     const log = topic.logs[lane.partition]!;
     const timestampType = topic.config["message.timestamp.type"] === "LogAppendTime" ? "append" : "create";
     const found = log.read(fetchedOffset, settings.mostRecords);
-    const range = found ?? { records: [], nextOffset: log.low };
+    const { records, nextOffset } = found ?? { records: [], nextOffset: log.low };
     return {
       topic: lane.topic,
       partition: lane.partition,
       generation,
       fetchedOffset: found === null ? log.low : fetchedOffset,
+      nextOffset,
       timestampType,
-      ...range,
+      records: recordsOf(records),
     };
   }
 
@@ -100,26 +104,17 @@ export function createFakeSource(
     pumping.delete(lane);
   }
 
-  const mine = new Set<Lane>();
-  function open(partition: TopicPartition): void {
-    const lane = assignment.lane(partition);
-    if (lane !== undefined) void pump(lane);
-  }
-
   const member: FakeMember = {
     topics: options.topics,
     lost() {
-      mine.clear();
       const generation = assignment.end();
       if (generation !== null) handlers?.revoked(generation);
     },
     joined(partitions) {
-      const generation = assignment.begin(partitions, { open, shut: () => {}, move: open });
-      for (const partition of partitions) mine.add(assignment.lane(partition)!);
-      handlers?.assigned(partitions, generation);
+      handlers?.assigned(partitions, assignment.begin(partitions));
     },
     wake() {
-      for (const lane of mine) if (lane.holds.size === 0) void pump(lane);
+      for (const lane of assignment.free()) void pump(lane);
     },
     down: (error: LabError) => handlers?.outage(error),
   };
@@ -170,7 +165,7 @@ export function createFakeSource(
       const lane = assignment.lane(position);
       if (lane === undefined) return;
       lane.nextOffset = position.nextOffset;
-      open(lane);
+      void pump(lane);
     },
   };
   return source;

@@ -1,31 +1,21 @@
-/** One kafkajs consumer from its first join to its end: never restarted, never repositioned by itself without a word. */
+/**
+ * One kafkajs consumer from its first join to its end, as a member of its group and nothing else: all of its partitions are paused, so that
+ * it fetches nothing. It finds new partitions, beats, and commits offsets for lag tools; records come by fetch/.
+ */
 
-import type { Consumer, EachBatchPayload } from "kafkajs";
+import type { Consumer } from "kafkajs";
 import { LabError } from "../core/errors.ts";
 import { sleep } from "../core/retry.ts";
 import { announceJoins } from "./announced-joins.ts";
 import { bySubscription } from "./assigner.ts";
 import { newClient } from "./connection.ts";
-import type { RawBatch } from "./fetched.ts";
 import type { KafkaOptions, Position, SourceOptions, TopicPartition } from "./ports.ts";
 
-/** Called at once, between the join and the first fetch after it; nothing here is awaited by the client but `batch`. */
+/** Called at once; nothing here is awaited by the client. */
 export type MemberEvents = {
   joined(partitions: readonly TopicPartition[]): void;
   /** What was assigned is not any more. */
   lost(): void;
-  batch(raw: RawBatch, step: BatchStep): Promise<void>;
-  /** A range of aborted, control or compacted records alone, which the client passes over by itself. */
-  passedOver(partition: TopicPartition): void;
-  /** The position was out of range, and the client set it anew by itself. */
-  strayed(partition: TopicPartition): void;
-};
-
-export type BatchStep = {
-  /** False for a batch of a consumer that ends, or from before a seek. */
-  isWanted(): boolean;
-  /** Goes on after the batch. Without this call, the same offset is fetched again. */
-  resolve(): void;
 };
 
 export type Member = {
@@ -35,9 +25,6 @@ export type Member = {
   join(): Promise<void>;
   /** Rejects with the client's error when it is over; pends for ever while it is well. */
   readonly crashed: Promise<never>;
-  pause(partition: TopicPartition): void;
-  resume(partition: TopicPartition): void;
-  seek(position: Position): void;
   commit(positions: readonly Position[]): Promise<void>;
   /** Leaves the group. Waits for what is on its way first: to leave in the middle of a first join is to come back as a ghost. */
   leave(): Promise<void>;
@@ -45,30 +32,18 @@ export type Member = {
 
 /** Ticks of the watchdog without a heartbeat, join or fetch before a member counts as dead. In session timeouts. */
 const SILENT_SESSIONS = 3;
-/** Partitions of one fetch that are handed over at a time: more than one fetch ever brings. */
-const CONCURRENCY = 256;
-/**
- * What one fetch brings of a partition at most. Compaction keeps an empty batch for an idempotent producer, which kafkajs 2.2.4 does not move
- * past: where the record behind it does not fit beside it, the partition stands still. Brokers take records of 1 MiB unless told otherwise.
- */
-const PARTITION_BYTES = 2 * 1024 * 1024;
-/** kafkajs 2.2.4 says it in the log alone that it moved a position (consumerGroup.js, recoverFromOffsetOutOfRange). */
-const MOVED = "Offset out of range, resetting to default offset";
+const LOOK_MS = 250;
 
 export function createMember(kafka: KafkaOptions, options: SourceOptions, events: MemberEvents): Member {
   announceJoins();
   const sessionTimeout = options.sessionTimeoutMs ?? 6_000;
-  const client = newClient(kafka, (message, fields) => {
-    if (message !== MOVED || isOver) return;
-    events.strayed({ topic: String(fields.topic), partition: Number(fields.partition) });
-  });
-  const consumer = client.consumer({
+  const consumer = newClient(kafka).consumer({
     groupId: options.group,
     sessionTimeout,
     rebalanceTimeout: 2 * sessionTimeout,
     heartbeatInterval: options.heartbeatMs ?? 500,
-    maxWaitTimeInMs: options.maxWaitMs ?? 250,
-    maxBytesPerPartition: PARTITION_BYTES,
+    // With all partitions paused this is its pause between two looks at whether a heartbeat is due.
+    maxWaitTimeInMs: LOOK_MS,
     metadataMaxAge: options.metadataMaxAgeMs ?? 10_000,
     allowAutoTopicCreation: false,
     partitionAssigners: [bySubscription],
@@ -86,24 +61,12 @@ export function createMember(kafka: KafkaOptions, options: SourceOptions, events
     });
   consumer.on(listen.CRASH, ({ payload }) => crash(payload.error));
   consumer.on(listen.GROUP_JOIN, ({ payload }) => {
-    const partitions = Object.entries(payload.memberAssignment).flatMap(([topic, ids]) =>
-      ids.map((partition) => ({ topic, partition })),
-    );
-    // Always by number: to pause a topic as a whole is undone by pausing any one partition of it.
-    if (isOver) for (const partition of partitions) consumer.pause([named(partition)]);
-    else events.joined(partitions);
-  });
-  consumer.on(listen.START_BATCH_PROCESS, ({ payload: { batchSize, topic, partition } }) => {
-    if (batchSize === 0 && !isOver) events.passedOver({ topic, partition });
-  });
-
-  async function eachBatch({ batch, resolveOffset, isRunning, isStale }: EachBatchPayload): Promise<void> {
+    // At each join: what was paused before stays so, and what is new is not.
+    const assigned = Object.entries(payload.memberAssignment);
+    consumer.pause(assigned.map(([topic, partitions]) => ({ topic, partitions: [...partitions] })));
     if (isOver) return;
-    await events.batch(batch as unknown as RawBatch, {
-      isWanted: () => !isOver && isRunning() && !isStale(),
-      resolve: () => resolveOffset(batch.lastOffset()),
-    });
-  }
+    events.joined(assigned.flatMap(([topic, ids]) => ids.map((partition) => ({ topic, partition }))));
+  });
 
   async function findTopics(): Promise<void> {
     await consumer.connect();
@@ -117,12 +80,7 @@ export function createMember(kafka: KafkaOptions, options: SourceOptions, events
   }
 
   async function join(): Promise<void> {
-    const run = consumer.run({
-      autoCommit: false,
-      eachBatchAutoResolve: false,
-      partitionsConsumedConcurrently: CONCURRENCY,
-      eachBatch,
-    });
+    const run = consumer.run({ autoCommit: false, eachBatch: neverCalled });
     pending = run.catch(() => {});
     // A join that fails is told by CRASH; run() itself resolves then.
     await Promise.race([run, crashed]);
@@ -132,10 +90,6 @@ export function createMember(kafka: KafkaOptions, options: SourceOptions, events
     connect,
     join,
     crashed,
-    pause: (partition) => consumer.pause([named(partition)]),
-    resume: (partition) => consumer.resume([named(partition)]),
-    seek: ({ topic, partition, nextOffset }) =>
-      consumer.seek({ topic, partition, offset: String(nextOffset) }),
     commit: (positions) =>
       consumer.commitOffsets(
         positions.map(({ topic, partition, nextOffset }) => ({
@@ -153,8 +107,8 @@ export function createMember(kafka: KafkaOptions, options: SourceOptions, events
   };
 }
 
-function named({ topic, partition }: TopicPartition): { topic: string; partitions: number[] } {
-  return { topic, partitions: [partition] };
+async function neverCalled(): Promise<never> {
+  throw new LabError("INTERNAL", "the member fetched records, though all of its partitions are paused");
 }
 
 function crashSignal(): { crashed: Promise<never>; crash(error: Error): void } {
@@ -167,7 +121,7 @@ function crashSignal(): { crashed: Promise<never>; crash(error: Error): void } {
 }
 
 /**
- * Ends a member that neither beats nor fetches. It counts its own ticks, not the clock: a process that was frozen as a whole has not been
+ * Ends a member that neither beats nor looks for its topics. It counts its own ticks, not the clock: a process that was frozen as a whole has not been
  * let down by the client.
  */
 export function watchMember(

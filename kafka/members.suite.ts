@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Check, newTopic, numbered, openSink, send } from "./bench.suite.ts";
+import type { FetchedRecords } from "./ports.ts";
 import { openReader, until } from "./reader.suite.ts";
 
 export function memberPromises(check: Check): void {
@@ -41,13 +42,9 @@ export function memberPromises(check: Check): void {
       const topic = await newTopic(admin, 4);
       const handled = new Map<string, number>();
       const positions = new Map<number, bigint>();
-      const note = (batch: {
-        partition: number;
-        nextOffset: bigint;
-        records: readonly { offset: bigint }[];
-      }) => {
+      const note = (batch: { partition: number; nextOffset: bigint; records: FetchedRecords }) => {
         positions.set(batch.partition, batch.nextOffset);
-        for (const { offset } of batch.records) {
+        for (const { offset } of batch.records.toArray()) {
           const id = `${batch.partition}/${offset}`;
           handled.set(id, (handled.get(id) ?? 0) + 1);
         }

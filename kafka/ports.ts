@@ -11,6 +11,33 @@ export type RawRecord = {
   headers: readonly (readonly [name: string, value: Buffer | null])[];
 };
 
+/**
+ * Records in columns: no object for each. Numbers are in arrays of at least `length`, of bytes there are the places in `bytes`, starts
+ * inclusive, ends exclusive; a start of -1 is null, and an end then means nothing. Read only. It keeps alive all that was fetched with it:
+ * who keeps a part copies it.
+ */
+export type FetchedRecords = {
+  readonly length: number;
+  readonly bytes: Buffer;
+  readonly offsets: BigInt64Array;
+  /** Milliseconds since the epoch. */
+  readonly timestampsMs: Float64Array;
+  readonly keyStarts: Int32Array;
+  readonly keyEnds: Int32Array;
+  readonly valueStarts: Int32Array;
+  readonly valueEnds: Int32Array;
+  /** Headers as `core/record-headers.ts` reads them; none where start and end are the same. */
+  readonly headerStarts: Int32Array;
+  readonly headerEnds: Int32Array;
+  /** Sums over all records. */
+  readonly keyBytes: number;
+  readonly valueBytes: number;
+  readonly headerBytes: number;
+  /** One of them, its bytes as views. RangeError where there is none. */
+  at(index: number): RawRecord;
+  toArray(): RawRecord[];
+};
+
 /** What one fetch brought of one partition, aborted and control records already left out. */
 export type FetchedBatch = {
   topic: string;
@@ -23,7 +50,7 @@ export type FetchedBatch = {
   nextOffset: bigint;
   timestampType: "create" | "append";
   /** In offset order; may be empty where only aborted or control records were scanned. */
-  records: readonly RawRecord[];
+  records: FetchedRecords;
 };
 
 export type TopicPartition = { topic: string; partition: number };
@@ -52,7 +79,8 @@ export type Source = {
   /**
    * Joins and delivers until `close`, or until `fatal` was called. Rejects with BROKER_UNREACHABLE, TOPIC_MISSING, KAFKA_DENIED, KAFKA_TLS
    * if it cannot join at first; later these are outages: rights and certificates come back as brokers do. A rejection of `handlers.batch`
-   * is fatal.
+   * is fatal, and so is a batch that stays damaged (KAFKA_PROTOCOL) or cannot be unpacked (CODEC_UNSUPPORTED). A topic that was deleted and
+   * made anew under its name is an outage with TOPIC_MISSING, after which it is joined as another (brokers of Kafka 3.1 and later).
    */
   run(handlers: SourceHandlers): Promise<void>;
   /**

@@ -51,7 +51,11 @@ export function positionPromises(check: Check): void {
     await delay(600);
     const told = reader.refused.toSorted((a, b) => a.partition - b.partition);
     assert.deepEqual(
-      told.map(({ fetchedOffset, nextOffset, records }) => ({ fetchedOffset, nextOffset, records })),
+      told.map(({ fetchedOffset, nextOffset, records }) => ({
+        fetchedOffset,
+        nextOffset,
+        records: records.toArray(),
+      })),
       [
         { fetchedOffset: 6n, nextOffset: 6n, records: [] },
         { fetchedOffset: 0n, nextOffset: 0n, records: [] },

@@ -70,7 +70,9 @@ export function openReader(t: TestContext, kafka: Kafka, options: ReaderOptions)
     fatals: [],
     running: Promise.resolve(),
     records: (partition) =>
-      reader.taken.filter((batch) => batch.partition === partition).flatMap((batch) => batch.records),
+      reader.taken
+        .filter((batch) => batch.partition === partition)
+        .flatMap((batch) => batch.records.toArray()),
     values: (partition) => reader.records(partition).map(({ value }) => value?.toString() ?? null),
     position: (partition) => positions.get(partition),
     partitions: () =>
@@ -121,7 +123,7 @@ export function openReader(t: TestContext, kafka: Kafka, options: ReaderOptions)
         reader.refused.push(batch);
         return;
       }
-      for (const { offset } of batch.records)
+      for (const { offset } of batch.records.toArray())
         if (offset < fetchedOffset || offset >= nextOffset) breach(`offset ${offset} is outside its batch`);
       inHand.add(hand);
       await onBatch?.(batch);

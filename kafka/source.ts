@@ -1,19 +1,29 @@
-/** A member of a consumer group that outlives its clients: joined again after an outage, positioned by the reader alone. */
+/**
+ * A reader that outlives its clients: a member of a group says which partitions are ours, a fetcher brings their records from where the
+ * reader put them, and both are made anew after an outage.
+ */
 
 import { setTimeout as delay } from "node:timers/promises";
 import { type ErrorCode, isLabError, type LabError } from "../core/errors.ts";
 import { sleep } from "../core/retry.ts";
 import { createAssignment, type Lane } from "./assignment.ts";
-import { EARLIEST, LATEST, openBrokerAccess } from "./broker-access.ts";
+import { EARLIEST, openBrokerAccess } from "./broker-access.ts";
 import { classify, isCoordinatorUnfound, READER, unreachable } from "./failures.ts";
-import { type RawBatch, toFetched } from "./fetched.ts";
+import { recordsOf } from "./fetch/columns.ts";
+import { openFetchWire } from "./fetch/connect.ts";
+import type { FetchedPartition } from "./fetch/fetch-api.ts";
+import { createFetcher, type Fetcher } from "./fetch/fetcher.ts";
+import { readRange } from "./fetch/range.ts";
 import { firstContact } from "./first-contact.ts";
-import { type BatchStep, createMember, type Member } from "./member.ts";
-import type { FetchedBatch, KafkaOptions, Position, Source, SourceHandlers, SourceOptions } from "./ports.ts";
+import { createMember, type Member } from "./member.ts";
+import type { FetchedBatch, KafkaOptions, Source, SourceHandlers, SourceOptions } from "./ports.ts";
 import { within } from "./within.ts";
 
 const PAUSE_MS = { first: 250, most: 2_000 };
-/** Failures inside the client that name no outage: joined again this often, without a batch in between, before they are fatal. */
+/**
+ * Failures inside the client that name no outage, and batches that are damaged: joined again this often before they are fatal, where no
+ * batch came in between, or the same is damaged still.
+ */
 const MOST_BUGS = 3;
 /** What ends by itself once somebody has put it right, though the same attempt fails till then. */
 const COMES_BACK: ReadonlySet<ErrorCode> = new Set([
@@ -26,10 +36,19 @@ const COMES_BACK: ReadonlySet<ErrorCode> = new Set([
 const CONTACT_MS = 30_000;
 /** How long `close` waits for a group that is busy with itself. */
 const LEAVE_MS = 3_000;
+const MAX_WAIT_MS = 250;
+/**
+ * Where a reader pauses partitions while it takes in a batch, what came together with that batch is kept for their resume, up to so many
+ * bytes; beyond them, and what comes later, is fetched again.
+ */
+const PARKED_BYTES = 8 << 20;
 
 export function createSource(kafka: KafkaOptions, options: SourceOptions): Source {
   const access = openBrokerAccess(kafka);
-  const assignment = createAssignment();
+  const assignment = createAssignment(() => {
+    fetcher?.wake();
+    signalChange();
+  });
   const closing = new AbortController();
   const stopped = new Promise<"closed">((resolve) => {
     closing.signal.addEventListener("abort", () => resolve("closed"), { once: true });
@@ -37,8 +56,13 @@ export function createSource(kafka: KafkaOptions, options: SourceOptions): Sourc
   const attempt = { ...kafka, topic: options.topics.join(", "), group: options.group, rights: READER };
   let handlers: SourceHandlers | null = null;
   let member: Member | null = null;
+  let fetcher: Fetcher | null = null;
+  let signalChange: () => void = () => {};
+  let changed: Promise<void> = nextChange();
+  let parkedBytes = 0;
   let hasJoined = false;
-  let bugs = 0;
+  /** The last failure that is no outage, and how often it came without a batch in between, or at the same place. */
+  let bug = { text: "", hasPlace: false, times: 0 };
   let abandon: () => void = () => {};
   let memberEnds: Promise<unknown> = Promise.resolve();
   let fail: (error: Error) => void = () => {};
@@ -48,84 +72,74 @@ export function createSource(kafka: KafkaOptions, options: SourceOptions): Sourc
     if (ended !== null) handlers?.revoked(ended);
   }
 
-  function newMember(): Member {
-    const mine = createMember(kafka, options, {
+  /** Resolves when a lane was released, moved or ended. */
+  function nextChange(): Promise<void> {
+    return new Promise((resolve) => {
+      signalChange = () => {
+        changed = nextChange();
+        resolve();
+      };
+    });
+  }
+
+  const newMember = (): Member =>
+    createMember(kafka, options, {
       joined(partitions) {
         endAssignment();
-        const gate = { open: mine.resume, shut: mine.pause, move: mine.seek };
-        const generation = assignment.begin(partitions, gate);
-        handlers?.assigned(partitions, generation);
+        handlers?.assigned(partitions, assignment.begin(partitions));
       },
       lost: endAssignment,
-      batch: onBatch,
-      passedOver: onPassedOver,
-      strayed(partition) {
-        const lane = assignment.lane(partition);
-        if (lane !== undefined && !lane.holds.has("unstarted")) void reportStray(lane).catch(fail);
-      },
     });
-    return mine;
-  }
 
-  /** Hands batches over one by one. Null where the assignment ended, a seek came between, or the reader failed: then nothing moves. */
-  async function deliver(lane: Lane, batches: readonly FetchedBatch[]): Promise<bigint | null> {
-    const { seeks } = lane;
+  const newFetcher = (): Fetcher =>
+    createFetcher({
+      topics: options.topics,
+      wire: openFetchWire(kafka),
+      maxWaitMs: options.maxWaitMs ?? MAX_WAIT_MS,
+      lanes: assignment.free,
+      take: takeIn,
+      stray: (lane) => void reportStray(lane).catch(fail),
+      outage: (error) => handlers?.outage(classify(error, attempt)),
+    });
+
+  /** Hands over what was fetched, piece by piece; the lane is held meanwhile, and stands behind the last piece that was taken. */
+  async function takeIn(lane: Lane, range: FetchedPartition, fetchedOffset: bigint): Promise<void> {
+    const { generation } = assignment;
+    if (generation === null || lane.holds.size > 0 || assignment.lane(lane) !== lane) return;
+    const { topic, partition, seeks } = lane;
     const isStill = () => assignment.lane(lane) === lane && lane.seeks === seeks;
-    for (const batch of batches) {
-      if (!isStill()) return null;
-      try {
-        await handlers?.batch(batch);
-      } catch (error) {
-        fail(error as Error);
-        return null;
-      }
-    }
-    return isStill() ? (batches.at(-1)?.nextOffset ?? null) : null;
-  }
-
-  async function onBatch(raw: RawBatch, step: BatchStep): Promise<void> {
-    const lane = assignment.lane(raw);
-    const { generation } = assignment;
-    if (lane === undefined || generation === null || lane.holds.size > 0 || !step.isWanted()) return;
-    bugs = 0;
-    const taken = deliver(lane, toFetched(raw, generation));
-    // The client fetches nothing for any partition until this returns, so a slow reader is waited for with its partition held instead.
-    const nextOffset = await within(options.maxWaitMs ?? 250, taken);
-    if (nextOffset === "late") {
-      assignment.hold(lane, "busy");
-      void taken.then((at) => goOn(lane, at));
-    } else if (nextOffset !== null) {
-      lane.nextOffset = nextOffset;
-      step.resolve();
-    }
-  }
-
-  function goOn(lane: Lane, nextOffset: bigint | null): void {
-    if (nextOffset !== null) assignment.advance(lane, nextOffset);
-    assignment.release(lane, "busy");
-  }
-
-  /**
-   * The client moves past such a range without saying from where. Whether it was asked for from the present position is found out by
-   * asking again; only then may the position move.
-   */
-  function onPassedOver(partition: { topic: string; partition: number }): void {
-    const lane = assignment.lane(partition);
-    const { generation } = assignment;
-    if (lane === undefined || generation === null) return;
-    const { nextOffset, seeks } = lane;
-    const wasFree = lane.holds.size === 0;
-    // Of the holds, only a pause lets a position be lost: the others end with one being set.
-    if (!wasFree && !(lane.holds.size === 1 && lane.holds.has("asked"))) return;
     assignment.hold(lane, "busy");
-    const check = async () => {
-      const scan = wasFree ? await access.scan({ ...lane, nextOffset }) : null;
-      const isPassed = scan?.isFilled === true && scan.batch.messages.length === 0 && lane.seeks === seeks;
-      return isPassed ? deliver(lane, toFetched(scan.batch, generation)) : null;
-    };
-    void check()
-      .catch(() => null)
-      .then((at) => goOn(lane, at ?? lane.nextOffset));
+    try {
+      for await (const piece of readRange(range, fetchedOffset)) {
+        if (!(await untilResumed(lane, range.records.length, isStill))) return;
+        if (!bug.hasPlace) bug.times = 0;
+        if (!(await deliver({ topic, partition, generation, ...piece })) || !isStill()) return;
+        lane.nextOffset = piece.nextOffset;
+      }
+    } finally {
+      assignment.release(lane, "busy");
+    }
+  }
+
+  /** True once the lane is not paused; false where it ended or was sought, or too much is waiting already. */
+  async function untilResumed(lane: Lane, bytes: number, isStill: () => boolean): Promise<boolean> {
+    if (!lane.holds.has("asked")) return isStill();
+    if (parkedBytes + bytes > PARKED_BYTES) return false;
+    parkedBytes += bytes;
+    while (isStill() && lane.holds.has("asked")) await changed;
+    parkedBytes -= bytes;
+    return isStill();
+  }
+
+  /** False where the reader failed. */
+  async function deliver(batch: FetchedBatch): Promise<boolean> {
+    try {
+      await handlers?.batch(batch);
+      return true;
+    } catch (error) {
+      fail(error as Error);
+      return false;
+    }
   }
 
   /** Tells the reader of a position outside the log by a batch from elsewhere, and holds the partition until it seeks. */
@@ -139,14 +153,10 @@ export function createSource(kafka: KafkaOptions, options: SourceOptions): Sourc
       return isInside ? null : (await access.offsets(topic, EARLIEST)).get(partition);
     });
     if (low === undefined) return;
-    if (low === null) {
-      // Of a position from before a seek, or healed meanwhile.
-      assignment.advance(lane, nextOffset);
-      assignment.release(lane, "strayed");
-      return;
-    }
-    const empty = { fetchedOffset: low, nextOffset: low, timestampType: "create" as const, records: [] };
-    await deliver(lane, [{ topic, partition, generation, ...empty }]);
+    // Healed meanwhile: a leader may have been behind.
+    if (low === null) return assignment.release(lane, "strayed");
+    const empty = { fetchedOffset: low, nextOffset: low, timestampType: "create" as const };
+    await deliver({ topic, partition, generation, ...empty, records: recordsOf([]) });
   }
 
   /** The answer, however long the brokers are away; undefined once the lane's assignment is over or it was sought. */
@@ -163,35 +173,12 @@ export function createSource(kafka: KafkaOptions, options: SourceOptions): Sourc
     return undefined;
   }
 
-  async function startLanes(positions: readonly Position[], generation: number): Promise<void> {
-    const logs = new Map<string, [low: Map<number, bigint>, high: Map<number, bigint>]>();
-    for (const topic of new Set(positions.map((position) => position.topic))) {
-      // Best effort: an out-of-range position also shows at the first fetch.
-      const ends = Promise.all([access.offsets(topic, EARLIEST), access.offsets(topic, LATEST)]);
-      const found = await ends.catch(() => null);
-      if (found !== null) logs.set(topic, found);
-    }
-    if (assignment.generation !== generation) return;
-    for (const position of positions) {
-      const lane = assignment.lane(position);
-      if (lane === undefined || !lane.holds.has("unstarted")) continue;
-      const [low, high] = logs.get(position.topic)?.map((ends) => ends.get(position.partition)) ?? [];
-      const isOutside =
-        low !== undefined &&
-        high !== undefined &&
-        !(low <= position.nextOffset && position.nextOffset <= high);
-      if (isOutside) assignment.hold(lane, "asked");
-      assignment.seek(position);
-      if (!isOutside) continue;
-      void reportStray(lane).catch(fail);
-      assignment.release(lane, "asked");
-    }
-  }
-
   /** Runs one member to its end; resolves with why, or null where `close` or `rejoin` came. */
   async function runMember(contactMs: number, onJoined: () => void): Promise<LabError | null> {
     const mine = newMember();
+    const records = newFetcher();
     member = mine;
+    fetcher = records;
     const failed = new Promise<never>((_, reject) => {
       fail = (error) => reject(new ReaderFailed(error));
     });
@@ -201,13 +188,14 @@ export function createSource(kafka: KafkaOptions, options: SourceOptions): Sourc
     const over = Promise.race([stopped, abandoned, failed]);
     over.catch(() => {});
     try {
-      const connected = await Promise.race([over, within(contactMs, mine.connect())]);
+      const connecting = Promise.all([mine.connect(), records.connect()]).then(() => undefined);
+      const connected = await Promise.race([over, within(contactMs, connecting)]);
       if (connected === "late") throw unreachable("no answer in time", undefined, attempt);
       if (connected !== undefined) return null;
       const joined = mine.join().then(onJoined);
       joined.catch(() => {});
       if ((await Promise.race([over, joined])) !== undefined) return null;
-      await Promise.race([over, mine.crashed]);
+      await Promise.race([over, mine.crashed, records.failed]);
       return null;
     } catch (error) {
       if (error instanceof ReaderFailed) throw error;
@@ -215,7 +203,8 @@ export function createSource(kafka: KafkaOptions, options: SourceOptions): Sourc
     } finally {
       endAssignment();
       member = null;
-      await within(LEAVE_MS, mine.leave()).catch(() => {});
+      fetcher = null;
+      await within(LEAVE_MS, Promise.all([mine.leave(), records.close()])).catch(() => {});
     }
   }
 
@@ -261,8 +250,13 @@ export function createSource(kafka: KafkaOptions, options: SourceOptions): Sourc
   function canRecover(error: LabError): boolean {
     if (error.retryable || COMES_BACK.has(error.code)) return true;
     if (error.code !== "INTERNAL" && error.code !== "KAFKA_PROTOCOL") return false;
-    bugs += 1;
-    return bugs <= MOST_BUGS;
+    const isSame = bug.text === error.message;
+    bug = {
+      text: error.message,
+      hasPlace: error.details.offset !== undefined,
+      times: isSame ? bug.times + 1 : 1,
+    };
+    return bug.times <= MOST_BUGS;
   }
 
   let running: Promise<void> = Promise.resolve();
@@ -271,7 +265,11 @@ export function createSource(kafka: KafkaOptions, options: SourceOptions): Sourc
       running = run(given);
       return running;
     },
-    start: (positions, generation) => void startLanes(positions, generation).catch((error) => fail(error)),
+    start(positions, generation) {
+      if (generation !== assignment.generation) return;
+      for (const position of positions)
+        if (assignment.lane(position)?.holds.has("unstarted") === true) assignment.seek(position);
+    },
     seek: assignment.seek,
     pause: assignment.pause,
     resume: assignment.resume,

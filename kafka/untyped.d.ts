@@ -10,13 +10,6 @@ declare module "lz4js" {
   export default lz4;
 }
 
-declare module "kafkajs/src/consumer/batch.js" {
-  import type { RawBatch } from "./fetched.ts";
-
-  const Batch: new (topic: string, fetchedOffset: string, partitionData: unknown) => RawBatch;
-  export default Batch;
-}
-
 declare module "kafkajs/src/consumer/consumerGroup.js" {
   const ConsumerGroup: { prototype: unknown };
   export default ConsumerGroup;
@@ -29,4 +22,21 @@ declare module "kafkajs/src/protocol/error.js" {
 declare module "kafkajs/src/protocol/requests/produce/v7/response.js" {
   const response: { decode(bytes: Buffer): Promise<unknown> };
   export default response;
+}
+
+declare module "kafkajs/src/protocol/decoder.js" {
+  const Decoder: new (bytes: Buffer) => object;
+  export default Decoder;
+}
+
+declare module "kafkajs/src/protocol/requests/fetch/v4/decodeMessages.js" {
+  type Message = { offset: string; key: Buffer | null; value: Buffer | null };
+  const decodeMessages: (decoder: object) => Promise<Message[]>;
+  export default decodeMessages;
+}
+
+declare module "kafkajs/src/protocol/requests/index.js" {
+  type Encode = { request: { encode(): Promise<{ buffer: Buffer }> } };
+  type Api = { protocol(of: { version: number }): (request: object) => Encode };
+  export const requests: { Fetch: Api; Metadata: Api };
 }

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { decodeSequence } from "../audit/header.ts";
 import { isLabError } from "../core/errors.ts";
 import { fakeKafka } from "../kafka/fake.ts";
-import type { FetchedBatch } from "../kafka/ports.ts";
+import type { RawRecord } from "../kafka/ports.ts";
 import { until } from "../test/support/until.ts";
 import { ndjsonSource, stdinSource } from "./file.ts";
 import { type ProduceOptions, produce } from "./produce.ts";
@@ -39,10 +39,10 @@ function options(kafka: ReturnType<typeof fakeKafka>, more: Partial<ProduceOptio
 }
 
 /** Everything the topic holds. */
-async function read(kafka: ReturnType<typeof fakeKafka>): Promise<FetchedBatch["records"][number][]> {
+async function read(kafka: ReturnType<typeof fakeKafka>): Promise<RawRecord[]> {
   const admin = await kafka.admin();
   const { signal } = new AbortController();
-  const found: FetchedBatch["records"][number][] = [];
+  const found: RawRecord[] = [];
   for (const [partition, { high }] of await admin.watermarks("t")) {
     for (let at = 0n; at < high; at++) {
       const record = await admin.recordAt({ topic: "t", partition, nextOffset: at }, signal);

@@ -200,7 +200,7 @@ function reset(topic: string, partition: number, how: string): LabError {
 
 function recordsOf(batch: FetchedBatch, generation: number): LakeRecord[] {
   const { topic, partition, records } = batch;
-  return records.map((record) => ({
+  return records.toArray().map((record) => ({
     ...record,
     ...{ topic, partition, ...placeAt(generation, record.offset), isOriginal: true },
   }));
