@@ -26,12 +26,12 @@ export type PageRecord =
   | Recorded<"open", OpenBenchResult>
   | Recorded<"commit", CommitBenchResult>;
 
-/** One line more in the file. */
-export async function appendResult(file: string, record: Recorded<string, unknown>): Promise<void> {
+/** One line more in the file, or with null none: to find out before an hour of measuring. USAGE where it cannot be written. */
+export async function appendResult(file: string, record: Recorded<string, unknown> | null): Promise<void> {
   try {
-    await appendFile(file, `${JSON.stringify(record)}\n`);
+    await appendFile(file, record === null ? "" : `${JSON.stringify(record)}\n`);
   } catch (cause) {
-    throw new LabError("USAGE", `the result cannot be written to ${file}: ${(cause as Error).message}`, {
+    throw new LabError("USAGE", `results cannot be written to ${file}: ${(cause as Error).message}`, {
       hint: "give another file with --results",
       cause,
     });

@@ -46,6 +46,7 @@ export const bench = defineCommand({
       });
     const { measurement } = await import("../bench/machine.ts");
     const { appendResult } = await import("../bench/results.ts");
+    if (values.results !== undefined) await appendResult(values.results, null);
     const head = await measurement(Date.now());
     const {
       result,
