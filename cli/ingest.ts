@@ -9,6 +9,7 @@ import { followCatchUp } from "./catch-up.ts";
 import { defineCommand } from "./command.ts";
 import { CONNECT_TIMEOUT } from "./connect-timeout.ts";
 import { KAFKA, kafkaAccess } from "./kafka-settings.ts";
+import { plural } from "./lines.ts";
 import { processOrders } from "./process-orders.ts";
 import { REGISTRY, registryAccess } from "./registry-settings.ts";
 import { OPS, servePart } from "./serve-part.ts";
@@ -158,9 +159,9 @@ export const ingest = defineCommand({
       await running.run(signal).finally(() => bar?.end());
       if (context.common.json) screen.out(`${toJson({ streams: running.reports() }, 2)}\n`);
       for (const { table, totals, version } of running.reports()) {
-        const letters = totals.letters > 0 ? `, ${totals.letters.toLocaleString("en")} dead letters` : "";
+        const letters = totals.letters > 0 ? `, ${plural(totals.letters, "dead letter")}` : "";
         screen.note(
-          `${table}: ${totals.rows.toLocaleString("en")} rows${letters} in ${totals.commits} commits, version ${version ?? "-"}`,
+          `${table}: ${plural(totals.rows, "row")}${letters} in ${plural(totals.commits, "commit")}, version ${version ?? "-"}`,
         );
       }
       return undefined;

@@ -10,6 +10,7 @@ import type { ProduceTotals } from "../producer/produce.ts";
 import { defineCommand } from "./command.ts";
 import { CONNECT_TIMEOUT } from "./connect-timeout.ts";
 import { KAFKA, kafkaAccess } from "./kafka-settings.ts";
+import { plural } from "./lines.ts";
 import { progress } from "./progress.ts";
 import { OPS, servePart } from "./serve-part.ts";
 
@@ -198,7 +199,7 @@ export const produce = defineCommand({
         .sort(([a], [b]) => a - b)
         .map(([partition, count]) => `${topic}-${partition} ${count.toLocaleString("en")}`);
       screen.note(
-        `sent ${totals.acked.toLocaleString("en")} messages, ${totals.bytes.toLocaleString("en")} bytes in ${seconds.toFixed(1)} s (${perSecond().toLocaleString("en")}/s): ${by.join(", ") || "nothing"}`,
+        `sent ${plural(totals.acked, "message")}, ${totals.bytes.toLocaleString("en")} bytes in ${seconds.toFixed(1)} s (${perSecond().toLocaleString("en")}/s): ${by.join(", ") || "nothing"}`,
       );
     }
     return 0;
