@@ -2,9 +2,9 @@
 
 import { LabError } from "../core/errors.ts";
 import type { CommitInfo } from "../delta/actions.ts";
-import type { Table } from "../delta/table.ts";
+import type { Snapshot, Table } from "../delta/table.ts";
 import type { Query } from "../query/query.ts";
-import type { Beat, Statement, TopicFacts } from "./answer.ts";
+import { type Beat, SKEW_MS, type Statement, type TopicFacts } from "./answer.ts";
 import type { Span } from "./day.ts";
 import { sumSettled } from "./settled.ts";
 
@@ -61,13 +61,22 @@ export async function readStated(
   };
 }
 
-/** Commits of `tables` since the span began: what it holds came in them, as nothing is sent before it happens. */
-export async function readSettled(tables: readonly Table[], topic: string, span: Span, signal: AbortSignal) {
+/**
+ * Commits of `tables` up to these versions, since the span began: what it holds came in them, as nothing is sent before it happens. One from
+ * the last minutes before it counts, too: clocks differ.
+ */
+export async function readSettled(
+  tables: readonly Table[],
+  versions: readonly Pick<Snapshot, "version">[],
+  topic: string,
+  span: Span,
+  signal: AbortSignal,
+) {
   const infos: (CommitInfo | undefined)[] = [];
-  for (const table of tables)
-    for await (const { timestampMs, commitInfo } of table.history({ signal })) {
-      if (timestampMs < span.startMs) break;
-      infos.push(commitInfo);
+  for (const [i, table] of tables.entries())
+    for await (const { version, timestampMs, commitInfo } of table.history({ signal })) {
+      if (timestampMs < span.startMs - SKEW_MS) break;
+      if (version <= versions[i]!.version) infos.push(commitInfo);
     }
   return sumSettled(topic, infos);
 }

@@ -1,6 +1,7 @@
 /** `lab produce`: messages from a generator, a file or standard input into a topic. */
 
 import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
 import { Counter, Registry } from "prom-client";
 import { asLabError, LabError } from "../core/errors.ts";
 import { toJson } from "../core/ops.ts";
@@ -21,6 +22,7 @@ export const produce = defineCommand({
     "lab produce --topic my-topic --source dummy",
     "lab produce --topic orders --source orders --rate 100/s --count 10000",
     "lab produce --topic flights --source flights.ndjson --key origin",
+    "lab produce --topic orders --source orders --rate 100/s --audit audit",
   ],
   settings: {
     topic: setting<string | undefined>({
@@ -74,6 +76,30 @@ export const produce = defineCommand({
       default: "all",
       description: "what counts as sent; only with all is each message there exactly once",
     }),
+    audit: setting<string | undefined>({
+      flag: "--audit",
+      env: "LAB_PRODUCE_AUDIT",
+      kind: named("topic"),
+      default: undefined,
+      defaultText: "none",
+      description: "stamp each message, and tell this topic how many of each five minutes were sent",
+    }),
+    auditOrigin: setting<string | undefined>({
+      flag: "--audit-origin",
+      env: "LAB_PRODUCE_AUDIT_ORIGIN",
+      kind: named("name"),
+      default: undefined,
+      defaultText: "host/source",
+      description: "who sends, the same in every run",
+    }),
+    eventTime: setting<string | undefined>({
+      flag: "--event-time",
+      env: "LAB_PRODUCE_EVENT_TIME",
+      kind: named("field"),
+      default: undefined,
+      defaultText: "the time of sending",
+      description: "audit: field of the JSON value that tells when it happened",
+    }),
     ...KAFKA,
     data: SETTINGS.data,
     connectTimeout: CONNECT_TIMEOUT,
@@ -90,6 +116,15 @@ export const produce = defineCommand({
         hint: "lab produce --topic orders --source orders",
       });
     }
+    if (values.audit === undefined && (values.auditOrigin ?? values.eventTime) !== undefined)
+      throw new LabError("USAGE", "an origin or an event time is told, but no topic to audit by", {
+        hint: "add --audit audit",
+      });
+    if (values.audit !== undefined && values.acks !== "all")
+      throw new LabError("USAGE", `messages that are sent with acks ${values.acks} cannot be audited`, {
+        hint: "leave --acks out: what counts is what all replicas have",
+        details: { acks: values.acks },
+      });
     const access = await kafkaAccess(values, context);
     // Loaded here: the client is heavy, and what is above can fail without it.
     const { connectKafka } = await import("../kafka/client.ts");
@@ -176,6 +211,16 @@ export const produce = defineCommand({
         ...(values.rate === undefined ? {} : { rate: values.rate }),
         ...(values.count === undefined ? {} : { count: values.count }),
         ...(values.key === undefined ? {} : { key: values.key }),
+        ...(values.audit === undefined
+          ? {}
+          : {
+              audit: {
+                topic: values.audit,
+                origin: values.auditOrigin ?? `${hostname()}/${source.name}`,
+                host: hostname(),
+                eventTime: values.eventTime,
+              },
+            }),
         onProgress(now) {
           totals = now;
           bar.update(now.acked);

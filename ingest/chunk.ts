@@ -7,6 +7,7 @@ import { isStorableTime } from "../engine/encode-apart.ts";
 import type { EncodedFile, LetterStage } from "../engine/encoder.ts";
 import { createRawBatch, type RawBatch } from "../engine/raw-batch.ts";
 import type { FetchedBatch, FetchedRecords, RawRecord } from "../kafka/ports.ts";
+import { type AuditCounts, createAuditCounts } from "./audit-counts.ts";
 import { fingerprint } from "./fingerprint.ts";
 
 export type Letter = {
@@ -38,6 +39,7 @@ export type ChunkContent = {
   /** Null once encoded: the messages are let go. */
   raw: RawBatch | null;
   counts: Map<number, PartitionCounts>;
+  audit: AuditCounts;
   files: EncodedFile[];
   letters: Letter[];
   /** The schema that the files were written with, where messages brought new fields. */
@@ -50,6 +52,7 @@ export function emptyChunk(): ChunkContent {
   return {
     raw: createRawBatch(),
     counts: new Map(),
+    audit: createAuditCounts(),
     files: [],
     letters: [],
     evolvedSchema: undefined,
@@ -107,20 +110,26 @@ export function appendBatch(
 ): void {
   const { raw } = chunk;
   const { records, topic, partition, timestampType } = batch;
-  const { length, timestampsMs } = records;
+  const { length, timestampsMs, headerStarts, headerEnds } = records;
   if (!raw || length === 0) return;
   const counts = chunk.counts.get(partition) ?? newCounts(records.at(0));
+  // What has no headers has no stamp, and no object is made of it.
+  const unstamped = { headers: [], value: null, timestampMs: 0 };
   for (let index = 0; index < length; index++) {
     const timestampMs = timestampsMs[index]!;
     if (timestampMs < counts.minTimestampMs) counts.minTimestampMs = timestampMs;
     if (timestampMs > counts.maxTimestampMs) counts.maxTimestampMs = timestampMs;
+    unstamped.timestampMs = timestampMs;
+    chunk.audit.received(headerStarts[index] === headerEnds[index] ? unstamped : records.at(index));
   }
   const place = { topic, partition, timestampType, generation: recordGeneration };
   if (!verdicts?.size) raw.appendAll(place, records);
   else
     for (const record of records.toArray()) {
-      if (verdicts.has(verdictKey(record))) counts.letters++;
-      else raw.append({ ...place, ...record });
+      if (verdicts.has(verdictKey(record))) {
+        counts.letters++;
+        chunk.audit.lettered(record);
+      } else raw.append({ ...place, ...record });
     }
   counts.last = batch.nextOffset - 1n;
   counts.fingerprint = fingerprint(records.at(length - 1));

@@ -160,6 +160,7 @@ export async function encodeChunk(chunk: ChunkContent, input: EncodeInput): Prom
   for (const letter of chunk.letters) {
     const counts = chunk.counts.get(letter.partition);
     if (counts) counts.letters++;
+    chunk.audit.lettered(letter);
   }
   chunk.raw = null;
 }

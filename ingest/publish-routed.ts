@@ -106,7 +106,7 @@ export async function commitRouted(
       rows: one.files.reduce((sum, file) => sum + file.rows, 0),
       letters: 0,
       metadata,
-      lab: { ...labInfo(input, new Map()), moved: undefined, partitions: rangesOf(input) },
+      lab: { ...labInfo(input, new Map()), moved: undefined, audit: undefined, partitions: rangesOf(input) },
       isKept: (partition, version) => (input.heldBy(one.route, partition) ?? -1n) > version,
     });
     const result = await table.commit(request, signal);

@@ -5,6 +5,7 @@ import { sumBytes } from "../delta/file-totals.ts";
 import { serializeSchema } from "../delta/schema.ts";
 import type { CommitRequest } from "../delta/table.ts";
 import { ENFORCED } from "../engine/constraints.ts";
+import { auditInfos } from "./audit-counts.ts";
 import type { PartitionCounts } from "./chunk.ts";
 import type { Opened } from "./destination.ts";
 import { inputProperty } from "./identity.ts";
@@ -67,6 +68,10 @@ export function labInfo(input: PublishInput, counts: ReadonlyMap<number, Partiti
   const moved = [...input.settled]
     .filter(([partition]) => !counts.has(partition))
     .map(([partition, next]) => ({ topic, partition, next: next.toString() }));
+  const audit = auditInfos(
+    topic,
+    input.chunks.map((chunk) => chunk.audit),
+  );
   return {
     v: 1,
     app,
@@ -86,5 +91,6 @@ export function labInfo(input: PublishInput, counts: ReadonlyMap<number, Partiti
         fingerprint: item.fingerprint,
       })),
     ...(moved.length > 0 ? { moved } : {}),
+    ...(audit.length > 0 ? { audit } : {}),
   };
 }

@@ -8,6 +8,7 @@ import type { StructType } from "../delta/types.ts";
 import type { Encoder } from "../engine/encoder.ts";
 import type { Decoder } from "../formats/decoder.ts";
 import type { Admin } from "../kafka/ports.ts";
+import { sumAuditCounts } from "./audit-counts.ts";
 import { type ChunkContent, emptyChunk, removeFiles, sumCounts } from "./chunk.ts";
 import type { Destination, Opened } from "./destination.ts";
 import { declaredSchema, encodeChunk, firstSchema, requireWritable, storedInput } from "./encode-chunk.ts";
@@ -125,7 +126,9 @@ export function createWriter(options: StreamOptions, deps: WriterDeps): Writer {
     } else {
       moved = settled;
       // As one: there may be no table for as long as nothing but letters comes.
-      unrecorded = [{ ...emptyChunk(), raw: null, counts: sumCounts([...unrecorded, ...contents]) }];
+      const all = [...unrecorded, ...contents];
+      const audit = sumAuditCounts(all.map((one) => one.audit));
+      unrecorded = [{ ...emptyChunk(), raw: null, counts: sumCounts(all), audit }];
     }
     return done;
   }

@@ -16,7 +16,10 @@ test("a window is stated with its totals, again when more of it is acknowledged,
     [first?.stage, first?.window_start, first?.day, first?.count, first?.revision],
     ["produced", "2026-11-29T12:00:00.000Z", "2026-11-29", 1, 1],
   );
-  assert.deepEqual([beat?.stage, beat?.window_start, beat?.count], ["heartbeat", null, 0]);
+  assert.deepEqual(
+    [beat?.stage, beat?.window_start, beat?.count],
+    ["heartbeat", "2026-11-29T12:00:00.000Z", 0],
+  );
   assert.deepEqual(
     counts.heartbeat(NOON + 20_000, false).map(({ stage }) => stage),
     ["heartbeat"],
@@ -50,7 +53,7 @@ test("where messages bring their own times, the newest of them is as far as the 
   assert.equal(rows.at(-1)?.low_event_time, new Date(NOON + 7).toISOString());
   assert.deepEqual(
     rows.map(({ window_start }) => window_start),
-    ["2026-11-28T12:00:00.000Z", "2026-11-29T12:00:00.000Z", null],
+    ["2026-11-28T12:00:00.000Z", "2026-11-29T12:00:00.000Z", "2026-11-29T12:15:00.000Z"],
   );
 });
 

@@ -4,7 +4,7 @@ import { addChecksums, messageChecksum, type Stamp, windowOf } from "../audit/he
 
 /** A row of the audit table, as its message has it: times are ISO 8601 in UTC. */
 export type AuditRow = {
-  /** Of the window; of the beat's time where it is about none. */
+  /** Of the window. */
   day: string;
   topic: string;
   stage: "produced" | "heartbeat";
@@ -17,12 +17,12 @@ export type AuditRow = {
   low_event_time: string;
   /** Nothing at all will come of it. */
   closed: boolean;
-  /** Null in a heartbeat. */
-  window_start: string | null;
+  /** Of a heartbeat, which is about none: that of its own time, so that each row has all columns. */
+  window_start: string;
   /** Messages of the window that were acknowledged, in all. */
   count: number;
-  first_sequence: number | null;
-  last_sequence: number | null;
+  first_sequence: number;
+  last_sequence: number;
   checksum: number;
   /** Grows with each statement about the window. */
   revision: number;
@@ -114,9 +114,9 @@ export function createTally(run: {
           };
         });
       unstated.clear();
-      const about = { first_sequence: null, last_sequence: null, checksum: 0, revision: 0 };
-      const day = iso(nowMs).slice(0, 10);
-      rows.push({ ...beat, ...about, day, stage: "heartbeat", window_start: null, count: 0 });
+      const nothing = { count: 0, first_sequence: 0, last_sequence: 0, checksum: 0, revision: 0 };
+      const start = iso(windowOf(nowMs));
+      rows.push({ ...beat, ...nothing, day: start.slice(0, 10), stage: "heartbeat", window_start: start });
       return rows;
     },
   };

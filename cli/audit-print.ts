@@ -1,0 +1,84 @@
+/** An audit answer for people and as JSON. */
+
+import type { Finding, TopicAnswer } from "../audit/answer.ts";
+import type { DayAnswer } from "../audit/day-answer.ts";
+import { WINDOW_MS } from "../audit/header.ts";
+import { momentText } from "../query/dates.ts";
+import { visible } from "../query/formats/display.ts";
+import { count, listing, moment, plural } from "./lines.ts";
+import type { Screen } from "./screen.ts";
+
+export type NamedAnswer = DayAnswer & { date: string; timeZone: string; startMs: number; endMs: number };
+
+/** Most findings of a topic that are listed for people. */
+const MOST_SHOWN = 20;
+
+export function auditDocument({ date, timeZone, startMs, endMs, ...answer }: NamedAnswer): object {
+  return {
+    ...{ date, timeZone, from: momentText(startMs), to: momentText(endMs), answer: answer.answer },
+    auditLag: answer.auditLag,
+    topics: answer.topics.map((topic) => ({
+      ...topic,
+      findings: topic.findings.map(({ windowMs, sinceMs, epoch, ...finding }) => ({
+        ...finding,
+        epoch: epoch ?? null,
+        window: windowMs === undefined ? null : momentText(windowMs),
+        since: sinceMs === undefined ? null : momentText(sinceMs),
+      })),
+    })),
+  };
+}
+
+export function auditPage(answer: NamedAnswer, screen: Screen): string {
+  const { bold, green, red, yellow } = screen.outColors;
+  const colored = { yes: green, "not yet": yellow, never: red };
+  const hours = (answer.endMs - answer.startMs) / 3_600_000;
+  const lines = [
+    `${bold(`${answer.date} ${answer.timeZone}`)}: ${colored[answer.answer](answer.answer)}${hours === 24 ? "" : ` (a day of ${hours} hours)`}`,
+  ];
+  if (answer.topics.length === 0) lines.push("no topic was heard of in these days");
+  if (answer.auditLag > 0)
+    lines.push(`${plural(answer.auditLag, "message")} of heartbeats are not in the audit table yet`);
+  for (const topic of answer.topics) lines.push("", ...topicLines(topic, colored, screen));
+  return `${lines.join("\n")}\n`;
+}
+
+function topicLines(
+  topic: TopicAnswer,
+  colored: Record<TopicAnswer["answer"], (text: string) => string>,
+  screen: Screen,
+): string[] {
+  const { answer, percent, produced, settled, letters, unproven, unstamped, findings } = topic;
+  const parts = [`${count(settled)} of ${plural(produced, "message")} settled`];
+  if (letters > 0) parts.push(`${count(letters)} of them as dead letters`);
+  if (unproven > 0) parts.push(`${count(unproven)} that no heartbeat speaks of`);
+  if (unstamped > 0) parts.push(`${count(unstamped)} more without a stamp`);
+  const head = `${visible(topic.topic)}: ${colored[answer](answer)}, ${percent.toFixed(2)} %, ${parts.join(", ")}`;
+  if (findings.length === 0) return [head];
+  const heads = [
+    { name: "origin" },
+    { name: "window" },
+    { name: "where" },
+    { name: "why" },
+    { name: "messages", right: true },
+    { name: "since" },
+  ];
+  const rows = findings.slice(0, MOST_SHOWN).map((finding) => rowOf(finding));
+  const more = findings.length - rows.length;
+  return [
+    head,
+    listing({ heads, rows }, screen),
+    ...(more > 0 ? [`+${count(more)} more; --json lists all`] : []),
+  ];
+}
+
+function rowOf({ origin, windowMs, stage, cause, count: messages, sinceMs }: Finding): string[] {
+  return [
+    visible(origin),
+    windowMs === undefined ? "the day" : `${moment(momentText(windowMs))} + ${WINDOW_MS / 60_000} min`,
+    stage,
+    cause,
+    messages === 0 ? "" : count(messages),
+    sinceMs === undefined ? "" : moment(momentText(sinceMs)),
+  ];
+}

@@ -1,0 +1,122 @@
+/** What became of stamped messages, by origin, run and window of event time: the ingester's side of an audit. */
+
+import {
+  AUDIT_HEADER,
+  addChecksums,
+  decodeStamp,
+  messageChecksum,
+  type Stamp,
+  windowOf,
+} from "../audit/header.ts";
+
+type Headers = readonly (readonly [name: string, value: Uint8Array | null])[];
+type Message = { headers: Headers; value: Uint8Array | null; timestampMs: number };
+
+/** `commitInfo.lab.audit`: one for each run of an origin; messages without a stamp are of the origin "", in windows of their Kafka time. */
+export type AuditInfo = {
+  topic: string;
+  origin: string;
+  epoch: number;
+  windows: AuditWindow[];
+};
+
+export type AuditWindow = {
+  /** In ms. */
+  start: number;
+  /** All messages that were settled: rows, letters, and what a transform left out. */
+  received: number;
+  letters: number;
+  checksum: number;
+};
+
+export type AuditCounts = {
+  received(message: Message): void;
+  /** Of a message that was received. */
+  lettered(message: Message): void;
+  /** Counts what the other one counted, too. */
+  add(other: AuditCounts): void;
+  readonly runs: readonly Run[];
+};
+
+type Run = { origin: string; epoch: number; windows: ReadonlyMap<number, AuditWindow> };
+
+/** The run of messages that say nothing of themselves. */
+const NOBODY = { origin: "", epoch: 0 };
+
+export function createAuditCounts(): AuditCounts {
+  const runs = new Map<string, Run & { windows: Map<number, AuditWindow> }>();
+  const unstamped = new Map<number, AuditWindow>();
+  /** Neighbours nearly always share a window: a look-up for each message of a topic that nobody audits would be felt. */
+  let last: AuditWindow = { start: Number.NaN, received: 0, letters: 0, checksum: 0 };
+
+  function windowsOf({ origin, epoch }: Pick<Stamp, "origin" | "epoch">): Map<number, AuditWindow> {
+    if (origin === NOBODY.origin) return unstamped;
+    const key = `${epoch}/${origin}`;
+    const run = runs.get(key) ?? { origin, epoch, windows: new Map() };
+    runs.set(key, run);
+    return run.windows;
+  }
+
+  function windowFor(stamp: Stamp | null, timestampMs: number): AuditWindow {
+    if (stamp) return windowAt(windowsOf(stamp), windowOf(stamp.eventTimeMs));
+    const start = windowOf(timestampMs);
+    if (start !== last.start) last = windowAt(unstamped, start);
+    return last;
+  }
+
+  return {
+    received({ headers, value, timestampMs }) {
+      const stamp = stampOf(headers);
+      const window = windowFor(stamp, timestampMs);
+      window.received++;
+      if (stamp)
+        window.checksum = addChecksums(window.checksum, messageChecksum(stamp.windowSequence, value));
+    },
+    lettered({ headers, timestampMs }) {
+      windowFor(stampOf(headers), timestampMs).letters++;
+    },
+    add(other) {
+      for (const run of other.runs) {
+        const windows = windowsOf(run);
+        for (const [start, { received, letters, checksum }] of run.windows) {
+          const window = windowAt(windows, start);
+          window.received += received;
+          window.letters += letters;
+          window.checksum = addChecksums(window.checksum, checksum);
+        }
+      }
+    },
+    get runs() {
+      return [...runs.values(), ...(unstamped.size > 0 ? [{ ...NOBODY, windows: unstamped }] : [])];
+    },
+  };
+}
+
+/** The counts of several chunks as one. */
+export function sumAuditCounts(counts: readonly AuditCounts[]): AuditCounts {
+  const sum = createAuditCounts();
+  for (const one of counts) sum.add(one);
+  return sum;
+}
+
+/** As a commit says it; nothing where no message had a stamp: then nobody audits the topic. */
+export function auditInfos(topic: string, counts: readonly AuditCounts[]): AuditInfo[] {
+  const { runs } = sumAuditCounts(counts);
+  if (runs.every(({ origin }) => origin === NOBODY.origin)) return [];
+  return runs.map(({ origin, epoch, windows }) => ({
+    ...{ topic, origin, epoch },
+    windows: [...windows.values()].sort((a, b) => a.start - b.start),
+  }));
+}
+
+function windowAt(windows: Map<number, AuditWindow>, start: number): AuditWindow {
+  const window = windows.get(start) ?? { start, received: 0, letters: 0, checksum: 0 };
+  windows.set(start, window);
+  return window;
+}
+
+function stampOf(headers: Headers): Stamp | null {
+  for (const [name, value] of headers)
+    if (name === AUDIT_HEADER) return value === null ? null : decodeStamp(value);
+  return null;
+}
