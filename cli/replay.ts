@@ -2,7 +2,7 @@
 
 import { LabError } from "../core/errors.ts";
 import { toJson } from "../core/ops.ts";
-import { choice, integer, named, rate, toggle } from "../core/setting-kinds.ts";
+import { bytes, choice, integer, named, rate, toggle } from "../core/setting-kinds.ts";
 import { SETTINGS, setting } from "../core/settings.ts";
 import { momentOf } from "../query/moment.ts";
 import type { From } from "../replay/range.ts";
@@ -94,6 +94,13 @@ export const replay = defineCommand({
       description:
         "values that the table did not keep (keepRaw): an object of JSON with a field a column, or column value as it is; auto tells by the columns",
     }),
+    transactionSize: setting<number>({
+      flag: "--transaction-size",
+      env: "LAB_REPLAY_TRANSACTION_SIZE",
+      kind: bytes,
+      default: 32 * 1024 * 1024,
+      description: "bytes of records that become visible together, about; at most what ten seconds bring",
+    }),
     append: setting<boolean>({
       flag: "--append",
       kind: toggle,
@@ -139,6 +146,7 @@ export const replay = defineCommand({
         value: values.value,
         isAppended: values.append,
         rate: values.rate,
+        transactionBytes: values.transactionSize,
         work: {
           scratchDir: values.scratch,
           memoryLimitBytes: values.memory,

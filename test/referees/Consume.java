@@ -7,7 +7,7 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
  * Prints every record of a topic that a read-committed reader sees, up to the ends at the start: partition, offset, timestamp in ms,
- * key and value, separated by tabs; key and value in base64, or - for null.
+ * key, value and headers, separated by tabs; key and value in base64, or - for null; headers as NAME=VALUE, both so, separated by commas.
  *
  * usage: java -cp JARS Consume.java HOST:PORT TOPIC
  */
@@ -29,11 +29,17 @@ public class Consume {
       while (partitions.stream().anyMatch(partition -> consumer.position(partition) < ends.get(partition))) {
         for (var record : consumer.poll(Duration.ofMillis(500))) {
           buffered.println(record.partition() + "\t" + record.offset() + "\t" + record.timestamp() + "\t"
-              + text(record.key()) + "\t" + text(record.value()));
+              + text(record.key()) + "\t" + text(record.value()) + "\t" + headers(record.headers()));
         }
       }
     }
     buffered.flush();
+  }
+
+  static String headers(org.apache.kafka.common.header.Headers headers) {
+    return Arrays.stream(headers.toArray())
+        .map(header -> text(header.key().getBytes(java.nio.charset.StandardCharsets.UTF_8)) + "=" + text(header.value()))
+        .collect(Collectors.joining(","));
   }
 
   static String text(byte[] bytes) {

@@ -11,6 +11,8 @@ export type ReadRecord = {
   timestampMs: number;
   key: Buffer | null;
   value: Buffer | null;
+  /** In their order, doubled names among them. */
+  headers: [name: string, value: Buffer | null][];
 };
 
 /** Every record that a read-committed reader sees now, in no particular order of partitions. */
@@ -40,13 +42,22 @@ export async function readTopic(brokers: readonly string[], topic: string): Prom
     .split("\n")
     .filter((line) => line !== "")
     .map((line) => {
-      const [partition = "", offset = "", timestamp = "", key = "-", value = "-"] = line.split("\t");
+      const [partition = "", offset = "", timestamp = "", key = "-", value = "-", headers = ""] =
+        line.split("\t");
       return {
         partition: Number(partition),
         offset: BigInt(offset),
         timestampMs: Number(timestamp),
         key: bytes(key),
         value: bytes(value),
+        headers: headers
+          .split(",")
+          .filter((header) => header !== "")
+          .map((header) => {
+            // Base64 may end in the sign that parts them.
+            const [, name = "", content = "-"] = /^([A-Za-z0-9+/]*={0,2})=(.*)$/.exec(header) ?? [];
+            return [String(bytes(name)), bytes(content)];
+          }),
       };
     });
 }
