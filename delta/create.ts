@@ -93,6 +93,7 @@ function nothing(store: Store, schema: StructType, metadata: Metadata): Snapshot
     filesWhere: () => rows.files(-1),
     tombstones: () => rows.tombstones(-1),
     txn: () => undefined,
+    liveRows: () => 0n,
     txns: () => txns,
     domains: () => domains,
   };

@@ -5,6 +5,7 @@
 
 import type { Add, PartitionValues, Remove } from "./actions.ts";
 import { fileKey } from "./file-key.ts";
+import { rowsOf } from "./file-totals.ts";
 import { parseJson, stringifyJson } from "./json.ts";
 import { keyIndex } from "./key-index.ts";
 import { numberColumn } from "./number-column.ts";
@@ -37,6 +38,11 @@ export type FileRows = {
     mayHold?: (stats: string | undefined, values: PartitionValues) => boolean,
   ): Iterable<Add>;
   tombstones(version: number): Iterable<Remove>;
+  /**
+   * Live rows in the files of `version` by their statistics; undefined as soon as one does not say. What was looked up of a file is kept, so that
+   * versions near one another cost the statistics of one.
+   */
+  liveRows(version: number): bigint | undefined;
   /** Fresh rows with what counts in the newest version only, without tombstones of `expiredBeforeMs` and earlier. */
   rewritten(expiredBeforeMs: number): FileRows;
 };
@@ -45,6 +51,7 @@ const TOMBSTONE = 1;
 const DATA_CHANGE = 2;
 const EXTENDED = 4;
 const NO_PARTITION = -1;
+const UNSAID = -1;
 const NO_FILE: Remove = { path: "", dataChange: false };
 
 /** Empty rows of the table at `root` (which absolute paths of the log are compared with). */
@@ -65,7 +72,16 @@ export function fileRows(root: string): FileRows {
     number: NO_PARTITION,
   };
   const index = keyIndex();
+  /** Live rows of files; UNSAID where the statistics do not tell. Looked up from the first file on, as far as was asked. */
+  const records = numberColumn();
 
+  const lookUp = (row: number): number => {
+    if (isTombstone(row)) return 0;
+    const rows = rowsOf({ stats: stats.get(row), deletionVector: extraOf(row).deletionVector });
+    const known = Number(rows ?? UNSAID);
+    // A file of more rows than a double counts is not one.
+    return Number.isSafeInteger(known) ? known : UNSAID;
+  };
   const isTombstone = (row: number) => (flags.get(row) & TOMBSTONE) !== 0;
   const extraOf = (row: number): Extra => {
     const text = extras.get(row);
@@ -185,6 +201,18 @@ export function fileRows(root: string): FileRows {
       const end = since.length;
       for (let row = 0; row < end; row++)
         if (isCurrent(row, version) && isTombstone(row)) yield removeAt(row);
+    },
+    liveRows(version) {
+      let total = 0n;
+      const end = since.length;
+      for (let row = records.length; row < end; row++) records.push(lookUp(row));
+      for (let row = 0; row < end; row++) {
+        if (!isCurrent(row, version) || isTombstone(row)) continue;
+        const rows = records.get(row);
+        if (rows === UNSAID) return undefined;
+        total += BigInt(rows);
+      }
+      return total;
     },
     rewritten(expiredBeforeMs) {
       const fresh = fileRows(root);

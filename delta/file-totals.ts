@@ -9,7 +9,10 @@ export function numRecords(stats: string | undefined): bigint | undefined {
 }
 
 /** Live rows of a file by its statistics; undefined where they do not say. */
-export function rowsOf(add: Add): bigint | undefined {
+export function rowsOf(add: {
+  stats?: Add["stats"] | undefined;
+  deletionVector?: Add["deletionVector"] | undefined;
+}): bigint | undefined {
   const records = numRecords(add.stats);
   return records === undefined ? undefined : records - (add.deletionVector?.cardinality ?? 0n);
 }

@@ -55,6 +55,22 @@ export async function loadState(
   }
 }
 
+/**
+ * As `loadState`, by a listing of the log that was made before, in which commits and checkpoints may be gone by now: OBJECT_MISSING, CORRUPT_LOG.
+ * `passed` is told the states of versions on the way.
+ */
+export async function loadBy(
+  store: Store,
+  listing: LogListing,
+  target: number,
+  signal: AbortSignal,
+  passed: (state: LogState) => void,
+): Promise<Loaded> {
+  const segments = segmentsTo(listing, target);
+  if (segments.length === 0) throw unreachable(store, listing, target);
+  return replay(store, segments, signal, passed);
+}
+
 async function waysTo(store: Store, target: number | undefined, signal: AbortSignal): Promise<Segment[]> {
   const hint = await readHint(store, signal);
   if (hint && (target === undefined || hint.version <= target)) {
@@ -102,10 +118,18 @@ function unreachable(store: Store, listing: LogListing, target: number | undefin
 }
 
 /** Replays the first of the ways whose checkpoint can be read. */
-async function replay(store: Store, segments: readonly Segment[], signal: AbortSignal): Promise<Loaded> {
+async function replay(
+  store: Store,
+  segments: readonly Segment[],
+  signal: AbortSignal,
+  passed?: (state: LogState) => void,
+): Promise<Loaded> {
   const { base, segment } = await firstReadable(store, segments, signal);
   let state = base;
-  for await (const commit of readCommits(store, segment.commits, signal)) state = applyCommit(state, commit);
+  for await (const commit of readCommits(store, segment.commits, signal)) {
+    state = applyCommit(state, commit);
+    passed?.(state);
+  }
   if (!state.protocol || !state.metadata)
     throw new LabError("CORRUPT_LOG", `the log has no ${state.protocol ? "metaData" : "protocol"} action`, {
       details: { root: store.root, version: segment.version },

@@ -95,7 +95,8 @@ export function segmentsTo(listing: LogListing, target: number | undefined): Seg
   for (const checkpoint of starts) {
     const from = checkpoint?.version ?? -1;
     const { commits, missing } = commitsBetween(listing, from, version);
-    const checkpointCommit = listing.commits.find((commit) => commit.version === from)?.object;
+    const at = firstAfter(listing, from - 1);
+    const checkpointCommit = listing.commits[at]?.version === from ? listing.commits[at]!.object : undefined;
     if (missing === undefined) segments.push({ version, checkpoint, checkpointCommit, commits });
   }
   return segments;
@@ -110,7 +111,7 @@ function commitsBetween(
   from: number,
   version: number,
 ): { commits: CommitFile[]; missing?: number } {
-  const commits = listing.commits.filter((commit) => commit.version > from && commit.version <= version);
+  const commits = listing.commits.slice(firstAfter(listing, from), firstAfter(listing, version));
   if (commits.length === version - from) return { commits };
   const known = new Map(commits.map((commit) => [commit.version, commit]));
   const files: CommitFile[] = [];
@@ -121,6 +122,17 @@ function commitsBetween(
     next = file.version + 1;
   }
   return { commits: files };
+}
+
+/** The place of the first commit after `version`. */
+function firstAfter({ commits }: LogListing, version: number): number {
+  let [low, high] = [0, commits.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (commits[middle]!.version > version) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
 
 /** The first version missing on the way to `target`, or to the newest one, from the best checkpoint or the start. */

@@ -11,6 +11,7 @@ import { type Loaded, loadState, readCommits } from "./load.ts";
 import { listLog, newestVersion } from "./log-list.ts";
 import { commitPath } from "./log-names.ts";
 import { applyCommit, type LogState, trimmed } from "./log-state.ts";
+import { passedVersions } from "./passed-versions.ts";
 import { recentCommits } from "./recent-commits.ts";
 import { snapshotOf } from "./snapshot.ts";
 import { type Whereabouts, whereabouts } from "./standing.ts";
@@ -47,7 +48,9 @@ export async function openTable(
   let newest: Snapshot = snapshotOf(tip);
   const recent = new Map<number, Snapshot>([[newest.version, newest]]);
   const commits = recentCommits();
+  const passed = passedVersions(store);
   const exclusive = mutex();
+  const exclusivelyPassed = mutex();
   const checkpointOptions = { now, ...(options.onStep ? { onStep: options.onStep } : {}) };
 
   /** Moves the tip on by one commit; `newest` follows as far as this reader may read. */
@@ -73,8 +76,12 @@ export async function openTable(
     tip = fresh.state;
     mark = markOf(fresh);
     recent.clear();
+    passed.clear();
     keep(snapshotOf(tip));
   };
+  /** A version that is not the newest. */
+  const passedAt = async (version: number, waiting: AbortSignal): Promise<Snapshot> =>
+    recent.get(version) ?? exclusivelyPassed(() => passed.at(version, waiting), waiting);
   /** The commits after the tip, or undefined where some of them are gone. */
   const freshCommits = async (waiting: AbortSignal) => {
     const listing = await listLog(store, tip.version + 1, waiting);
@@ -132,7 +139,7 @@ export async function openTable(
           `version ${version} does not exist; the newest is ${latest.version}`,
           { hint: "see `lab history`", details: { version, newest: latest.version } },
         );
-      return recent.get(version) ?? readVersion(store, version, waiting);
+      return passedAt(version, waiting);
     },
     history: (asked) => readHistory(store, asked),
     async commitActions(version, waiting) {
@@ -171,7 +178,7 @@ export async function openTable(
                 return null;
               }
               if (tip.version === version - 1) advance({ version, actions, modifiedMs });
-              return recent.get(version) ?? readVersion(store, version, waiting);
+              return passedAt(version, waiting);
             }),
         },
         request,

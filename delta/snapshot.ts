@@ -31,6 +31,7 @@ export function snapshotOf(state: LogState, previous?: Snapshot): Snapshot {
     files: () => rows.files(version),
     filesWhere: (matches, mayHold) => rows.files(version, matches, mayHold),
     tombstones: () => rows.tombstones(version),
+    liveRows: () => rows.liveRows(version),
     txn: (appId) => state.txns.get(appId)?.version,
     txns: () => state.txns,
     domains: () => state.domains,

@@ -39,6 +39,8 @@ export type Snapshot = {
   ): Iterable<Add>;
   /** Tombstones that are still kept, for vacuum and checkpoints. */
   tombstones(): Iterable<Remove>;
+  /** Rows by the files' statistics; undefined as soon as one file does not say. */
+  liveRows(): bigint | undefined;
   /** `version` of the newest txn of `appId`, if there is one. */
   txn(appId: string): bigint | undefined;
   txns(): ReadonlyMap<string, Txn>;

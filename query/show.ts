@@ -37,17 +37,15 @@ export type VersionDetail = {
 export function describeVersion(name: string, snapshot: Snapshot, maxFiles: number): VersionDetail {
   const { protocol, metadata } = snapshot;
   const files: FileEntry[] = [];
-  let rows: bigint | undefined = 0n;
   for (const add of snapshot.files()) {
-    const own = rowsOf(add);
-    rows = rows === undefined || own === undefined ? undefined : rows + own;
-    if (files.length < maxFiles) files.push(fileEntry(add, own));
+    if (files.length === maxFiles) break;
+    files.push(fileEntry(add, rowsOf(add)));
   }
   return {
     table: name,
     version: snapshot.version,
     timestamp: momentText(snapshot.timestampMs),
-    rows: rows?.toString() ?? null,
+    rows: snapshot.liveRows()?.toString() ?? null,
     numFiles: snapshot.numFiles,
     sizeBytes: String(snapshot.sizeBytes),
     partitionColumns: [...snapshot.partitionColumns],

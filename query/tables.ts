@@ -1,7 +1,6 @@
 /** What tables a store holds, each in one line. */
 
 import { asLabError, isLabError } from "../core/errors.ts";
-import { sumRows } from "../delta/file-totals.ts";
 import type { Catalog } from "./catalog.ts";
 import { momentText } from "./dates.ts";
 
@@ -45,7 +44,7 @@ async function summarize(
       id: snapshot.metadata.id,
       version: snapshot.version,
       timestamp: momentText(snapshot.timestampMs),
-      rows: sumRows(snapshot.files())?.toString() ?? null,
+      rows: snapshot.liveRows()?.toString() ?? null,
       numFiles: snapshot.numFiles,
       sizeBytes: String(snapshot.sizeBytes),
       partitionColumns: [...snapshot.partitionColumns],
