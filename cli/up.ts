@@ -174,7 +174,7 @@ async function runLab(
   } catch (error) {
     await supervisor.stop();
     if (!signal.aborted) throw error;
-    screen.note("Stopped before all was started. Start again with: npm start");
+    screen.note(`Stopped before all was started. Start again with: ${startAgain(context)}`);
     return 0;
   } finally {
     signal.removeEventListener("abort", giveUp);
@@ -277,9 +277,10 @@ async function startParts(
 /** `tables` is null where services ran alone. Of many ingesters the one that started first is the last to end. */
 async function stopParts(
   supervisor: Supervisor,
-  { screen }: Context,
+  context: Context,
   tables: { readVersions: () => Promise<string[]>; lastIngester: string | undefined } | null,
 ): Promise<void> {
+  const { screen } = context;
   // The store is asked while its server still runs: the ingester's last commit is in, the services are not yet down.
   let versions: string[] = [];
   await supervisor.stop(async (name) => {
@@ -289,5 +290,10 @@ async function stopParts(
   const told = versions.slice(0, MOST_VERSIONS).join(", ");
   const more = versions.length > MOST_VERSIONS ? ` and ${versions.length - MOST_VERSIONS} more` : "";
   const at = versions.length > 0 ? ` at ${told}${more}` : "";
-  screen.note(`Stopped${at}. Start again with: npm start`);
+  screen.note(`Stopped${at}. Start again with: ${startAgain(context)}`);
+}
+
+/** As it was started this time. */
+function startAgain({ env }: Context): string {
+  return env.npm_lifecycle_event === "start" ? "npm start" : "lab up";
 }
