@@ -16,10 +16,10 @@ import { ensureBucket } from "../delta/store/s3.ts";
 import type { S3Settings } from "../delta/store/s3-settings.ts";
 import { tableNameOf } from "../ingest/identity.ts";
 import { connectKafka } from "../kafka/client.ts";
+import { startCutProxy } from "../services/cut-proxy.ts";
 import { bringUpKafka } from "../services/kafka.ts";
 import { readRunFile } from "../services/run-file.ts";
 import { bringUpS3 } from "../services/s3.ts";
-import { startCutProxy } from "./cut-proxy.ts";
 import { eventSource } from "./events.ts";
 import { residentBytes } from "./resident.ts";
 
@@ -191,7 +191,7 @@ async function measure(
   lab: {
     folder: string;
     messages: number;
-    proxy: { cut(): void; restore(): void };
+    proxy: { cut(): void; mend(): void };
     args: readonly string[];
     env: NodeJS.ProcessEnv;
   },
@@ -227,7 +227,7 @@ async function measure(
       isCut = true;
     } else if (isCut && performance.now() - (cutMs as number) >= outageSeconds * 1000) {
       say(`${seconds()} s: the store is back`);
-      lab.proxy.restore();
+      lab.proxy.mend();
       isCut = false;
     }
   }

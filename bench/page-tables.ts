@@ -7,16 +7,17 @@ import type { PageRecord } from "./results.ts";
 type RecordOf<Name extends PageRecord["bench"]> = Extract<PageRecord, { bench: Name }>;
 
 export function query({ result, ...head }: RecordOf<"query">): string {
-  const rows = result.cases.map(({ filter, process, filesRead, oursMs, peerMs, ratio }) => [
-    ...[filter, process, `${exact(filesRead.read)} of ${exact(filesRead.total)}`],
+  const rows = result.cases.map(({ filter, process, peer, filesRead, oursMs, peerMs, ratio }) => [
+    ...[filter, process, peer, `${exact(filesRead.read)} of ${exact(filesRead.total)}`],
     ...[three(oursMs), three(peerMs), three(ratio)],
   ]);
   return `## Queries
 
 ${exact(result.rows)} rows in ${exact(result.files)} files, ${result.rounds} rounds; ${when(head)}. \`cold\` is a process from start to end, as in a clone, \`compiled\` the
-same as in an image, \`fresh\` a table opened anew in a process that runs, \`warm\` one that is open.
+same as in an image, \`fresh\` a table opened anew in a process that runs, \`warm\` one that is open. \`delta_scan\` is DuckDB's own delta extension; \`read_parquet\` is DuckDB alone, told the
+files that ours finds.
 
-${table(["filter on", "process", "files read", "ours, ms", "delta_scan, ms", "ours by the peer's"], rows)}`;
+${table(["filter on", "process", "peer", "files read", "ours, ms", "peer's, ms", "ours by the peer's"], rows)}`;
 }
 
 export function open({ result, ...head }: RecordOf<"open">): string {

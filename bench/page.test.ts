@@ -82,7 +82,13 @@ const QUERY = {
     ...{ files: 2_000, rows: 200_000, rounds: 11 },
     cases: [
       {
-        ...{ filter: "partition", process: "cold", warmUps: 1, filesRead: { read: 20, total: 2_000 } },
+        ...{
+          filter: "partition",
+          peer: "delta_scan",
+          process: "cold",
+          warmUps: 1,
+          filesRead: { read: 20, total: 2_000 },
+        },
         ...{ oursMs: same(350), peerMs: same(700), ratio: same(0.5) },
       },
     ],

@@ -1,4 +1,4 @@
-/** How fast a query finds the few files it needs among many, beside DuckDB's own delta extension. */
+/** How fast a query finds the few files it needs among many, beside DuckDB's own delta extension, and beside DuckDB that is told the files. */
 
 import { execFile, spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
@@ -8,6 +8,10 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { LabError } from "../core/errors.ts";
+import { openTable } from "../delta/open.ts";
+import { decodePath } from "../delta/path.ts";
+import { openStore } from "../delta/store/open.ts";
+import { openEngine, textList } from "../engine/instance.ts";
 import { openCatalog } from "../query/catalog.ts";
 import { openQuery } from "../query/query.ts";
 import { answer, type FilesRead } from "../query/run.ts";
@@ -28,8 +32,10 @@ export type QueryBenchResult = {
   rows: number;
   rounds: number;
   cases: {
-    /** What the filter is on. */
-    filter: "partition" | "statistics";
+    /** What the filter is on; of "values" the log says nothing, so that all files are read. */
+    filter: Filter;
+    /** `read_parquet` is given the very files that ours finds, in a DuckDB with the same limits: what remains is the price of a table. */
+    peer: "delta_scan" | "read_parquet";
     /**
      * `cold`: a process of its own, from start to end, ours from its sources as in a clone; `compiled`: the same with the program as an image
      * has it. `fresh`: in a running process whose engine runs, with the table opened anew; `warm`: where ours has read the table's log
@@ -45,6 +51,8 @@ export type QueryBenchResult = {
     filesRead: FilesRead;
   }[];
 };
+
+type Filter = "partition" | "statistics" | "values";
 
 /** Answers one query over the table `t`, or a path, and tells its time. */
 type Asked = { rows: string; ms: number; files?: FilesRead };
@@ -67,6 +75,7 @@ export async function benchQuery(options: QueryBenchOptions): Promise<QueryBench
     const filters = [
       { filter: "partition", where: `day = '${dayOf(middle)}'` },
       { filter: "statistics", where: `id BETWEEN ${first} AND ${first + ROWS_PER_FILE - 1}` },
+      { filter: "values", where: "reading > 0.5 AND device = 'device-7'" },
     ] as const;
     const result: QueryBenchResult = { files, rows: files * ROWS_PER_FILE, rounds, cases: [] };
     const program = join(folder, "program");
@@ -79,19 +88,26 @@ export async function benchQuery(options: QueryBenchOptions): Promise<QueryBench
       warm: () => oursRunning(folder, false, signal),
     };
     const peers = { table, packages, python: await interpreter(signal), signal };
+    const told = await filesOf(table, signal);
     for (const process of ["cold", "compiled", "fresh", "warm"] as const) {
-      const ours = runners[process]();
-      const peer = (process === "fresh" || process === "warm" ? peerRunning : peerCold)(peers);
-      try {
-        for (const { filter, where } of filters) {
-          say(`${filter}, ${process}: ${rounds} rounds`);
-          const warmUps = WARM_UPS[process];
-          const found = await alternate(ours, peer, where, { rounds, warmUps });
-          result.cases.push({ filter, process, warmUps, ...found });
+      const isRunning = process === "fresh" || process === "warm";
+      for (const peer of isRunning ? (["delta_scan", "read_parquet"] as const) : (["delta_scan"] as const)) {
+        const ours = runners[process]();
+        const other =
+          peer === "read_parquet"
+            ? await bareRunning(told, signal)
+            : (isRunning ? peerRunning : peerCold)(peers);
+        try {
+          for (const { filter, where } of filters) {
+            say(`${filter}, ${process}, beside ${peer}: ${rounds} rounds`);
+            const warmUps = WARM_UPS[process];
+            const found = await alternate(ours, other, where, { rounds, warmUps });
+            result.cases.push({ filter, peer, process, warmUps, ...found });
+          }
+        } finally {
+          await ours.close();
+          await other.close();
         }
-      } finally {
-        await ours.close();
-        await peer.close();
       }
     }
     return result;
@@ -123,6 +139,11 @@ async function alternate(
     if (our.rows !== their.rows)
       throw new LabError("INTERNAL", `WHERE ${where}: ours gives ${our.rows}, the peer ${their.rows}`);
     filesRead = our.files ?? filesRead;
+    if (their.files !== undefined && their.files.read !== filesRead.read)
+      throw new LabError(
+        "INTERNAL",
+        `WHERE ${where}: ours reads ${filesRead.read} files, the peer ${their.files.read}`,
+      );
     if (round >= warmUps) times.push({ ours: our.ms, peer: their.ms });
   }
   return {
@@ -172,6 +193,55 @@ function oursCold(lab: string, store: string, signal: AbortSignal): Runner {
       };
     },
     close: async () => {},
+  };
+}
+
+/** What the log says of a file that one of the filters may go by. */
+type Told = { file: string; day: string; firstId: number; lastId: number };
+
+async function filesOf(folder: string, signal: AbortSignal): Promise<Told[]> {
+  const store = await openStore(folder, { signal });
+  try {
+    const snapshot = await (await openTable(store, signal)).latest(signal);
+    return [...snapshot.files()].map((add) => {
+      const { minValues, maxValues } = JSON.parse(add.stats!) as Record<string, { id: number }>;
+      const file = join(folder, decodePath(add.path));
+      return { file, day: add.partitionValues.day!, firstId: minValues!.id, lastId: maxValues!.id };
+    });
+  } finally {
+    await store.close();
+  }
+}
+
+/** DuckDB that is told which files to read, in this process, as ours is. */
+async function bareRunning(told: readonly Told[], signal: AbortSignal): Promise<Runner> {
+  const engine = await openEngine({
+    memoryLimitBytes: 2 * 1024 ** 3,
+    threads: 4,
+    tempDir: null,
+    keepsFiles: false,
+  });
+  const filesFor = (where: string): readonly Told[] => {
+    const [, day] = /^day = '(.*)'$/.exec(where) ?? [];
+    const [, first, last] = /^id BETWEEN (\d+) AND (\d+)$/.exec(where) ?? [];
+    if (day !== undefined) return told.filter((one) => one.day === day);
+    if (first === undefined) return told;
+    return told.filter((one) => one.lastId >= Number(first) && one.firstId <= Number(last));
+  };
+  return {
+    async ask(where) {
+      const files = filesFor(where);
+      const from = `read_parquet(${textList(files.map(({ file }) => file))}, hive_partitioning = true)`;
+      const startedMs = performance.now();
+      const rows = await engine.rows(`${SELECT} ${from} WHERE ${where}`, { signal });
+      const ms = performance.now() - startedMs;
+      return {
+        rows: JSON.stringify(rows.map((row) => Object.values(row))),
+        ms,
+        files: { read: files.length, total: told.length },
+      };
+    },
+    close: async () => engine.close(),
   };
 }
 
