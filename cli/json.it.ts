@@ -112,7 +112,15 @@ test("help and version are documents, too", async () => {
 });
 
 test("what is wrong is one document on stderr with code, message and way out", async () => {
-  for (const args of [["dlq", "list", "nowhere"], ["bench", "nothing"], ["query", "SELEC"], ["quer"]]) {
+  const wrong = [
+    ["dlq", "list", "nowhere"],
+    ["bench", "nothing"],
+    ["replay", "nowhere"],
+    ["audit", "nothing"],
+    ["query", "SELEC"],
+    ["quer"],
+  ];
+  for (const args of wrong) {
     const { status, stdout, stderr } = await lab([...args, "--json"], { cwd });
     assert.ok(status !== 0, args.join(" "));
     assert.equal(stdout, "");
@@ -122,7 +130,15 @@ test("what is wrong is one document on stderr with code, message and way out", a
 });
 
 test("no command was forgotten here", () => {
-  const walked = [...WALK.map(([command]) => command), "dashboard", "batch", "dlq", "bench"];
+  const walked = [
+    ...WALK.map(([command]) => command),
+    "dashboard",
+    "batch",
+    "dlq",
+    "bench",
+    "replay",
+    "audit",
+  ];
   assert.deepEqual(
     Object.keys(COMMANDS).filter((name) => !walked.includes(name)),
     [],
