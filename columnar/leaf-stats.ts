@@ -187,11 +187,19 @@ export function typedValue(leaf: Leaf, values: LeafValues, place: number): Typed
   }
 }
 
-/** The number of fewest digits that is the same float: 0.1, not 0.10000000149011612. */
+/**
+ * The number of fewest digits that stands for a float: 0.1, not 0.10000000149011612. Where that is half way to another float, or one of two that are
+ * as near, all its digits are taken, as DuckDB does.
+ */
 function shortest(value: number): number {
   for (let digits = 1; digits <= 9; digits++) {
     const short = Number(value.toPrecision(digits));
-    if (Math.fround(short) === value) return short;
+    if (short === value) return short;
+    const [nearest, beyond, opposite] = [Math.fround(short), 2 * short - value, 2 * value - short];
+    if (Math.fround(beyond) === beyond && (nearest === value || nearest === beyond)) break;
+    if (nearest !== value) continue;
+    if (Number(opposite.toPrecision(digits)) === opposite) break;
+    return short;
   }
   return value;
 }

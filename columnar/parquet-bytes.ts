@@ -11,6 +11,16 @@ export function createByteSink(capacity = 1 << 12): ByteSink {
   return { array, view: new DataView(array.buffer), length: 0 };
 }
 
+/** More than this is not kept for the next use: it was for a column or row group far larger than most. */
+const MOST_KEPT = 32 << 20;
+
+export function clear(sink: ByteSink): void {
+  sink.length = 0;
+  if (sink.array.length <= MOST_KEPT) return;
+  sink.array = new Uint8Array(SLACK);
+  sink.view = new DataView(sink.array.buffer);
+}
+
 /** Room for `more` bytes, and a word beyond. */
 export function reserve(sink: ByteSink, more: number): void {
   const needed = sink.length + more + SLACK;

@@ -3,7 +3,15 @@
 import { type Extremes, extremesOf } from "./leaf-stats.ts";
 import type { LeafValues, LeafVector } from "./leaf-vector.ts";
 import { bitWidth, putHybrid, putRun } from "./parquet-bits.ts";
-import { type ByteSink, contents, createByteSink, putByte, putBytes, putWord } from "./parquet-bytes.ts";
+import {
+  type ByteSink,
+  clear,
+  contents,
+  createByteSink,
+  putByte,
+  putBytes,
+  putWord,
+} from "./parquet-bytes.ts";
 import { createDictionaryMaker, type Dictionary } from "./parquet-dictionary.ts";
 import { putPageHeader } from "./parquet-page-header.ts";
 import { nextPage, type Stretch } from "./parquet-pages.ts";
@@ -48,7 +56,7 @@ export function createChunkWriter(compress: Compress, pageRows: number): ChunkWr
     const dictionary = made && paysOff(values, made, spread, firstValue, endValue) ? made : undefined;
     const encoding = dictionary ? ENCODING.dictionary : encodingOf(values, spread);
 
-    raw.length = 0;
+    clear(raw);
     const pages: Page[] = [];
     if (dictionary) {
       putEntries(raw, values, dictionary);

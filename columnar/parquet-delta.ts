@@ -80,7 +80,8 @@ export function putWideDeltas(
     reserve(sink, QUARTERS);
     sink.length += QUARTERS;
     for (let quarter = 0; quarter < QUARTERS; quarter++) {
-      sink.array[widths + quarter] = putQuarter(sink, quarter * QUARTER);
+      const width = putQuarter(sink, quarter * QUARTER);
+      sink.array[widths + quarter] = width;
     }
   }
 }

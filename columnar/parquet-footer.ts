@@ -1,5 +1,6 @@
 /** What a Parquet file says of itself at its end (parquet-format, `parquet.thrift`). */
 
+import { ENGINE_INFO } from "../delta/commit-actions.ts";
 import { decimalOf } from "../delta/schema.ts";
 import { largestText, smallestText } from "../delta/stats-text.ts";
 import { type Extremes, typedValue } from "./leaf-stats.ts";
@@ -13,8 +14,8 @@ import { ENCODING, putPlain } from "./parquet-values.ts";
 
 export type RowGroup = { rows: number; chunks: readonly Chunk[] };
 
-/** Readers know writers by it, and look for `version`. */
-const CREATED_BY = "delta-stream-lab version 1.0.0";
+/** Readers know writers by it, in the form "name version number". */
+const CREATED_BY = ENGINE_INFO.replace("/", " version ");
 const TYPES: Readonly<Record<Physical, number>> = {
   boolean: 0,
   int32: 1,

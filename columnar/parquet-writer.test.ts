@@ -1,17 +1,21 @@
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
-import { access, mkdtemp, rm, stat } from "node:fs/promises";
+import { randomBytes, randomUUID } from "node:crypto";
+import { access, mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import fc from "fast-check";
 import { isLabError } from "../core/errors.ts";
+import { readFooter } from "../delta/parquet/footer.ts";
+import { leafReader, type Value } from "../delta/parquet/leaf.ts";
+import { listPages } from "../delta/parquet/pages.ts";
+import { type Slice, sliceText } from "../delta/slice.ts";
 import type { StructType } from "../delta/types.ts";
 import { type Engine, openEngine, quoteText } from "../engine/instance.ts";
 import { writeRowFiles } from "../engine/row-files.ts";
 import { createTableOf, EXAMPLE, exampleRow, field, struct, tables } from "./parquet-values.fixture.ts";
 import { type Row, vectorsOf } from "./parquet-vectors.fixture.ts";
-import { createParquetWriter, type WriterOptions } from "./parquet-writer.ts";
+import { createParquetWriter, type ParquetFile, type WriterOptions } from "./parquet-writer.ts";
 import { loadZstd } from "./parquet-zstd.ts";
 
 const signal = new AbortController().signal;
@@ -140,4 +144,118 @@ test("long columns of every encoding come back, over several pages and row group
     ["structs, list, element, k", "RLE_DICTIONARY"],
   ] as const)
     assert.match(encodingOf(name), new RegExp(`${encoding}$`), name);
+});
+
+test("nothing repeated pays: a column is written as it is where a dictionary or compression would not make it smaller", async (t) => {
+  const { write, engine } = await openBench(t);
+  const schema = struct(field("any", "long"), field("one", "string"), field("two", "binary"));
+  const rows = Array.from({ length: 3000 }, (_, i) => ({
+    any: BigInt.asIntN(64, BigInt(i) * 0x9e3779b97f4a7c15n),
+    one: "the same again",
+    two: new Uint8Array(randomBytes(20)),
+  }));
+  const { path } = await write(schema, rows);
+  assert.deepEqual(
+    (await column(engine, path, "compression, encodings, total_compressed_size::INTEGER AS size")).map(
+      ({ path: name, compression, encodings, size }) => [
+        name,
+        compression,
+        encodings,
+        (size as number) < 24_500,
+      ],
+    ),
+    [
+      ["any", "UNCOMPRESSED", "RLE, PLAIN", true],
+      ["one", "UNCOMPRESSED", "PLAIN, RLE, RLE_DICTIONARY", true],
+      ["two", "UNCOMPRESSED", "RLE, DELTA_LENGTH_BYTE_ARRAY", false],
+    ],
+  );
+});
+
+test("values whose hashes are alike, and columns that stop repeating themselves, are written all the same", async (t) => {
+  const { write, requireRows } = await openBench(t);
+  const schema = struct(field("late", "string"), field("long", "string"), field("number", "long"));
+  // Long values are hashed by their ends: these differ in the middle only.
+  const long = (i: number) => `${"x".repeat(300)}${i}${"y".repeat(300)}`;
+  const rows = Array.from({ length: 1500 }, (_, i) => ({
+    late: i < 700 ? `${i % 3}` : `new ${i}`,
+    long: long(i % 200),
+    number: BigInt(i < 800 ? i % 5 : i * 1_000_003),
+  }));
+  const { path } = await write(schema, rows, { hasGaps: true });
+  await requireRows(path, schema, rows);
+});
+
+test("the reader of checkpoints finds the same in plain and dictionary pages", async (t) => {
+  const { write } = await openBench(t);
+  const schema = struct(field("word", "string"), field("n", "long"), field("t", "boolean", false));
+  const rows = Array.from({ length: 1000 }, (_, i) => ({
+    word: i % 5 === 0 ? null : `w${i % 7}`,
+    n: i % 3 === 0 ? null : BigInt(i % 4) * 10n ** 12n,
+    t: i % 2 === 0,
+  }));
+  const { path } = await write(schema, rows, { groupRows: 600, pageRows: 250, compress: (bytes) => bytes });
+  const bytes = await readFile(path);
+  const { fields, rowGroups } = readFooter(bytes);
+  const found: unknown[][] = [];
+  for (const group of rowGroups) {
+    const leaves = group.columns.map((chunk, at) =>
+      leafReader(fields[at]!, listPages(bytes, chunk, fields[at]!)!),
+    );
+    for (let row = 0; row < group.rows; row++) found.push(leaves.map((leaf) => plainValue(leaf.next())));
+  }
+  assert.deepEqual(
+    found,
+    rows.map(({ word, n, t: flag }) => [word, n, flag]),
+  );
+});
+
+/** As the rows have it: the reader gives texts where they lie, and numbers that a double holds as such. */
+function plainValue(value: Value | undefined): unknown {
+  if (value === undefined) return null;
+  if (typeof value === "number") return BigInt(value);
+  return typeof value === "object" ? sliceText(value as Slice) : value;
+}
+
+test("vectors that do not fit the schema or the rows are refused before anything is written, and no file is written over", async (t) => {
+  const { write } = await openBench(t);
+  const schema = struct(field("a", "long"));
+  const { path } = await write(schema, [{ a: 1n }]);
+  const { parquet, vectors } = vectorsOf(schema, [{ a: 1n }]);
+  const table = { schema, partitionColumns: [], configuration: {} };
+  const writer = createParquetWriter({ compress });
+  const isRefused = (file: Partial<ParquetFile>) =>
+    assert.rejects(
+      writer.write(`${path}.new`, { schema: parquet, vectors, rows: 1, table, ...file }, signal),
+      (error) => isLabError(error, "INTERNAL"),
+    );
+  await isRefused({ rows: 0 });
+  await isRefused({ rows: 2 });
+  await isRefused({ vectors: [] });
+  await isRefused({ vectors: vectorsOf(schema, [{ a: 1n }]).vectors });
+  await assert.rejects(access(`${path}.new`));
+  await assert.rejects(
+    writer.write(path, { schema: parquet, vectors, rows: 1, table }, signal),
+    (error) => (error as NodeJS.ErrnoException).code === "EEXIST",
+  );
+  await assert.rejects(
+    writer.write(`${path}.new`, { schema: parquet, vectors, rows: 1, table }, AbortSignal.abort()),
+    { name: "AbortError" },
+  );
+});
+
+test("statistics are written for the columns that the table's properties name", async (t) => {
+  const schema = struct(field("a", "long"), field("b", "string"), field("day", "date"));
+  const row = { a: 5n, b: "x", day: 1 };
+  const { parquet, vectors } = vectorsOf(schema, [row], { partitionColumns: ["day"] });
+  const table = {
+    schema,
+    partitionColumns: ["day"],
+    configuration: { "delta.dataSkippingStatsColumns": "b" },
+  };
+  const { write } = await openBench(t);
+  const { path } = await write(schema, [row]);
+  const file = { schema: parquet, vectors, rows: 1, table };
+  const { stats } = await createParquetWriter({ compress }).write(`${path}.2`, file, signal);
+  assert.equal(stats, '{"numRecords":1,"minValues":{"b":"x"},"maxValues":{"b":"x"},"nullCount":{"b":0}}');
 });

@@ -6,7 +6,7 @@ import { type ColumnStats, statsJson } from "../delta/stats.ts";
 import type { StatsTable } from "../delta/stats-columns.ts";
 import { type Extremes, extremesOf, typedValue } from "./leaf-stats.ts";
 import type { LeafVector } from "./leaf-vector.ts";
-import { type ByteSink, contents, createByteSink, putBytes, putWord } from "./parquet-bytes.ts";
+import { type ByteSink, clear, contents, createByteSink, putBytes, putWord } from "./parquet-bytes.ts";
 import { type Chunk, createChunkWriter } from "./parquet-chunk.ts";
 import { putFooter, type RowGroup } from "./parquet-footer.ts";
 import { nextRows, type Stretch } from "./parquet-pages.ts";
@@ -64,9 +64,9 @@ export function createParquetWriter(options: WriterOptions): ParquetWriter {
         const flush = async () => {
           await handle.appendFile(contents(pending), { signal });
           size += pending.length;
-          pending.length = 0;
+          clear(pending);
         };
-        pending.length = 0;
+        clear(pending);
         putBytes(pending, MAGIC);
         const stretches: Stretch[] = vectors.map(() => ({ first: 0, end: 0, firstValue: 0, endValue: 0 }));
         const groups: RowGroup[] = [];
