@@ -6,6 +6,7 @@ import { toJson } from "../core/ops.ts";
 import { bytes, integer } from "../core/setting-kinds.ts";
 import { SETTINGS, setting } from "../core/settings.ts";
 import { followCatchUp } from "./catch-up.ts";
+import { checkTransforms } from "./check-transforms.ts";
 import { defineCommand } from "./command.ts";
 import { CONNECT_TIMEOUT } from "./connect-timeout.ts";
 import { KAFKA, kafkaAccess } from "./kafka-settings.ts";
@@ -78,6 +79,7 @@ export const ingest = defineCommand({
     const streams = streamOptions(values, context.lab);
     const access = await kafkaAccess(values, context);
     const asked = registryAccess(values, env);
+    await checkTransforms(streams, signal);
     // Loaded here: the client, DuckDB and the S3 SDK are heavy, and what is above can fail without them.
     const { createIngest } = await import("../ingest/run.ts");
     const { createMetrics, exposeReports } = await import("../ingest/metrics.ts");
