@@ -182,7 +182,7 @@ function cellsOf(statements: readonly Statement[], settled: readonly Settled[]):
   const keyOf = ({ epoch, windowMs }: { epoch: number; windowMs: number }) => `${epoch}/${windowMs}`;
   const bySettled = new Map(settled.map((one) => [keyOf(one), one]));
   const byStated = new Map(statements.map((one) => [keyOf(one), one]));
-  return [...new Set([...byStated.keys(), ...bySettled.keys()])].map((key) => {
+  const cells = [...new Set([...byStated.keys(), ...bySettled.keys()])].map((key): Cell => {
     const [said, found] = [byStated.get(key), bySettled.get(key)];
     const { epoch, windowMs } = (said ?? found)!;
     return {
@@ -191,6 +191,7 @@ function cellsOf(statements: readonly Statement[], settled: readonly Settled[]):
       isSame: said?.checksum === found?.checksum,
     };
   });
+  return cells.sort((a, b) => a.windowMs - b.windowMs || a.epoch - b.epoch);
 }
 
 function compare(
