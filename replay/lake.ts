@@ -326,9 +326,9 @@ const FIXED = 7;
 const NO_HEADERS: ExactRecord["headers"] = [];
 
 function recordReader(plan: ValuePlan, columns: readonly Column[], topic: string) {
-  const readValue = plan.read(columns.slice(FIXED));
+  const readValue = plan.read(columns, FIXED);
   return (row: Value[]): LakeRecord => {
-    const value = readValue(row.slice(FIXED));
+    const value = readValue(row);
     const [partition, generation, offset, index, timestampMs, key, headers] = row;
     return {
       topic,

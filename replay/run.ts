@@ -218,7 +218,7 @@ async function send(options: ReplayOptions, sending: Sending): Promise<void> {
     await sending.commit();
     open = null;
   };
-  for await (const batch of sending.records) {
+  for await (const batch of oneAhead(sending.records)) {
     // The next records take a while: a transaction must not wait for them.
     if (batch.length === 0 && open !== null) await commit();
     for (let from = 0; from < batch.length; from += slice) {
@@ -236,6 +236,24 @@ async function send(options: ReplayOptions, sending: Sending): Promise<void> {
   }
   progress.isDone = true;
   await commit();
+}
+
+/** The next one is fetched while one is worked on. */
+async function* oneAhead<T>(source: AsyncGenerator<T>): AsyncGenerator<T> {
+  let next = source.next();
+  try {
+    for (;;) {
+      const { done, value } = await next;
+      if (done) return;
+      next = source.next();
+      // Its failure is met where it is awaited.
+      next.catch(() => {});
+      yield value;
+    }
+  } finally {
+    await next.catch(() => {});
+    await source.return(undefined);
+  }
 }
 
 /** Returns the bytes of the records. */

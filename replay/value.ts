@@ -15,15 +15,22 @@ export type ValueForm = "auto" | "json" | "column";
 export type ValuePlan = {
   /** What to select beside the origin. */
   select: readonly string[];
-  /** Rows without the bytes of their value are told apart: which were none, and which are made again. */
-  read(columns: readonly Column[]): (row: readonly Value[]) => { value: Buffer | null; isOriginal: boolean };
+  /**
+   * Reads rows whose columns from `at` on are those of `select`. Rows without the bytes of their value are told apart: which had none, and which are
+   * made again.
+   */
+  read(
+    columns: readonly Column[],
+    at: number,
+  ): (row: readonly Value[]) => { value: Buffer | null; isOriginal: boolean };
 };
 
 /** `isRawWhole`: every row in question has its raw value, so that nothing else need be read. USAGE where there is no column `value`. */
 export function planValue(origin: Origin, form: ValueForm, isRawWhole: boolean): ValuePlan {
   const { raw, columns } = origin;
   const rawSelect = raw === undefined ? [] : [`${raw} AS raw`];
-  if (isRawWhole && raw !== undefined) return { select: rawSelect, read: () => (row) => original(row[0]!) };
+  if (isRawWhole && raw !== undefined)
+    return { select: rawSelect, read: (_, at) => (row) => original(row[at]!) };
   const valueColumn = columnOf(origin, form);
   const select =
     valueColumn === undefined
@@ -32,15 +39,16 @@ export function planValue(origin: Origin, form: ValueForm, isRawWhole: boolean):
   const skip = rawSelect.length;
   return {
     select: [...rawSelect, ...select],
-    read(selected) {
-      const isOriginalAt = (row: readonly Value[]) => skip > 0 && row[0] !== null;
+    read(selected, at) {
+      const first = at + skip;
+      const isOriginalAt = (row: readonly Value[]) => skip > 0 && row[at] !== null;
       if (valueColumn !== undefined)
         return (row) =>
-          isOriginalAt(row) ? original(row[0]!) : { ...original(row[skip]!), isOriginal: false };
-      const write = jsonWriter(selected.slice(skip));
+          isOriginalAt(row) ? original(row[at]!) : { ...original(row[first]!), isOriginal: false };
+      const write = jsonWriter(selected.slice(first));
       return (row) => {
-        if (isOriginalAt(row)) return original(row[0]!);
-        const rest = row.slice(skip);
+        if (isOriginalAt(row)) return original(row[at]!);
+        const rest = row.slice(first);
         // Where values are kept, a row that has neither value nor columns came of a message that had none.
         if (skip > 0 && rest.every((one) => one === null)) return { value: null, isOriginal: true };
         return { value: Buffer.from(write(rest)), isOriginal: false };
