@@ -19,6 +19,7 @@ import {
   OPEN_BRACE,
   OPEN_BRACKET,
   QUOTE,
+  SPACE,
   TRUE,
 } from "./json-cursor.ts";
 import { type Field, messageNode, type Node } from "./json-nodes.ts";
@@ -122,12 +123,16 @@ export function createJsonBuilder(
     let last: Field | null = null;
     do {
       if (bytes[cursor.at] !== QUOTE) return false;
-      const field = key(fields, last);
-      if (field === null) {
-        if (!ignoreUnknown || !unknown(node === root)) return false;
-        continue;
+      let field: Field | null = last === null ? (fields[0] ?? null) : last.follower;
+      if (field === null || !isNext(field)) {
+        field = key(fields, last);
+        if (field === null) {
+          if (!ignoreUnknown || !unknown(node === root)) return false;
+          continue;
+        }
+        if (!cursor.eat(COLON)) return false;
       }
-      if (field.metIn === id || !cursor.eat(COLON) || !value(field.node, repetition)) return false;
+      if (field.metIn === id || !value(field.node, repetition)) return false;
       field.metIn = id;
       met++;
       last = field;
@@ -146,26 +151,33 @@ export function createJsonBuilder(
     return true;
   }
 
+  /** Steps over `"name":` and the space behind it, where that stands here without any in front of the colon. */
+  function isNext({ words, lastMask, length }: Field): boolean {
+    const start = cursor.at;
+    const last = words.length - 1;
+    if (start + words.length * 4 > bytes.length) return false;
+    let at = start;
+    for (let i = 0; i < last; i++, at += 4) if (cursor.words.getInt32(at, true) !== words[i]) return false;
+    if ((cursor.words.getInt32(at, true) & lastMask) !== words[last]) return false;
+    cursor.at = start + length;
+    if (bytes[cursor.at]! <= SPACE) cursor.skipSpace();
+    return true;
+  }
+
   /** The field whose name stands at the quote here, stepped over; null, without a step, for a name the schema lacks. */
   function key(fields: readonly Field[], last: Field | null): Field | null {
-    const guess = last === null ? fields[0] : last.follower;
-    if (guess && isKey(guess)) return guess;
     for (const field of fields) {
-      if (!isKey(field)) continue;
+      if (!isKey(field.name)) continue;
       if (last !== null) last.follower = field;
       return field;
     }
     return null;
   }
 
-  function isKey({ name, words }: Field): boolean {
+  function isKey(name: Uint8Array): boolean {
     const { length } = name;
     const start = cursor.at + 1;
-    if (start + length > cursor.end) return false;
-    let i = 0;
-    for (let word = 0; word < words.length; word++, i += 4)
-      if (cursor.words.getInt32(start + i, true) !== words[word]) return false;
-    for (; i < length; i++) if (bytes[start + i] !== name[i]) return false;
+    for (let i = 0; i < length; i++) if (bytes[start + i] !== name[i]) return false;
     cursor.at = start + length;
     return true;
   }

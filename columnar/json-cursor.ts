@@ -127,6 +127,24 @@ export class JsonCursor {
     return true;
   }
 
+  /**
+   * Copies the string whose first character stands at `start` to `to`, from `out` on, and up to three bytes more, and answers where its closing quote
+   * stands; -1 for a string with an escape, one that is none, and one at the very end of the bytes.
+   */
+  copyText(start: number, to: DataView, out: number): number {
+    const { words } = this;
+    const lastWord = this.#lastWord;
+    for (let i = start, at = out; i <= lastWord; i += 4, at += 4) {
+      const word = words.getInt32(i, true);
+      to.setInt32(at, word, true);
+      const stops = stopsIn(word);
+      if (stops === 0) continue;
+      const stop = (31 - Math.clz32(stops & -stops)) & 24;
+      return ((word >>> stop) & 255) === QUOTE ? i + (stop >> 3) : -1;
+    }
+    return -1;
+  }
+
   /** To the last byte of an escape; of a pair of surrogates to the last of both. */
   #escape(): boolean {
     this.escapes++;

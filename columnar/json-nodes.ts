@@ -48,8 +48,12 @@ export type Node = {
 export type Field = {
   /** With its closing quote. */
   name: Uint8Array;
-  /** The same but for the last bytes, in words of four. */
+  /** `"name":` in words of four bytes; the last one is zero where the name has ended. */
   words: Int32Array;
+  /** The bytes of the last word that count. */
+  lastMask: number;
+  /** Bytes of `"name":`. */
+  length: number;
   node: Node;
   /** The object in which the field was met last: a second time in the same one is a doubled key. */
   metIn: number;
@@ -110,9 +114,12 @@ function typeNode(type: DataType, { isNullable, level, depth }: Place, nextLeaf:
   return { ...own, kind: "map", repetition, leaf, element, leaves: [leaf, ...element.leaves] };
 }
 
-function nameOf(text: string): Pick<Field, "name" | "words"> {
+function nameOf(text: string): Omit<Field, "node" | "metIn" | "follower"> {
   const name = Buffer.from(`${text}"`);
-  return { name, words: Int32Array.from({ length: name.length >> 2 }, (_, i) => name.readInt32LE(i * 4)) };
+  const whole = Buffer.concat([Buffer.from('"'), name, Buffer.from(":\0\0\0")]);
+  const length = name.length + 2;
+  const words = Int32Array.from({ length: (length + 3) >> 2 }, (_, i) => whole.readInt32LE(i * 4));
+  return { name, words, length, lastMask: (-1 >>> ((words.length * 4 - length) * 8)) | 0 };
 }
 
 /** Undefined for a void, which has no leaf. */

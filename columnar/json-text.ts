@@ -1,4 +1,4 @@
-/** Strings of JSON as UTF-8: by reference where they stand in the message as they are, unescaped otherwise. */
+/** Strings of JSON as UTF-8, without their escapes. */
 
 import { BACKSLASH, hex4, type JsonCursor, LETTER_U } from "./json-cursor.ts";
 import type { LeafBuilder } from "./leaf-builder.ts";
@@ -9,9 +9,21 @@ const ESCAPED = Uint8Array.from({ length: 256 }, (_, byte) => {
   return at < 0 ? byte : "\b\f\n\r\t".charCodeAt(at);
 });
 
+/** Of what is left of a message: a leaf may take as much room for one string. */
+const SHORT = 4096;
+
 /** Adds the string at the cursor and steps over it; false where there is none, or half of a surrogate pair in it. */
 export function addText(cursor: JsonCursor, leaf: LeafBuilder, repetition: number): boolean {
   const start = cursor.at + 1;
+  const room = cursor.end - start;
+  if (room <= SHORT) {
+    const end = cursor.copyText(start, leaf.extraWords(room), leaf.extraUsed);
+    if (end >= 0) {
+      leaf.addExtra(repetition, leaf.extraUsed + end - start);
+      cursor.at = end + 1;
+      return true;
+    }
+  }
   const { escapes } = cursor;
   if (!cursor.text()) return false;
   const end = cursor.at - 1;

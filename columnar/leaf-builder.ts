@@ -133,6 +133,12 @@ export class LeafBuilder implements LeafVector {
     return this.#extra;
   }
 
+  /** Where copies go by words, as `extraRoom`. */
+  extraWords(size: number): DataView {
+    if (this.#extraUsed + size + SLACK > this.#extra.length) this.extraRoom(size);
+    return this.#extraView;
+  }
+
   /** What values that are bytes lie in; it changes when it grows. */
   get text(): Uint8Array {
     return this.#extra;
