@@ -9,11 +9,12 @@ import type { Spread } from "../bench/spread.ts";
 export function queryTable({ files, rows, rounds, cases }: QueryBenchResult): string {
   const exact = (value: number) => value.toLocaleString("en");
   const spread = ({ min, median, max }: Spread) => `${exact(min)} / ${exact(median)} / ${exact(max)}`;
-  const head = ["filter on", "process", "warm-ups", "files read", "ours, ms", "delta_scan, ms", "ratio"];
+  const head = ["filter on", "process", "warm-ups", "peer", "files read", "ours, ms", "peer's, ms", "ratio"];
   const lines = cases.map((one) => [
     one.filter,
     one.process,
     exact(one.warmUps),
+    one.peer,
     `${exact(one.filesRead.read)} of ${exact(one.filesRead.total)}`,
     spread(one.oursMs),
     spread(one.peerMs),
@@ -21,7 +22,7 @@ export function queryTable({ files, rows, rounds, cases }: QueryBenchResult): st
   ]);
   const text = [head, ...lines].map((cells) =>
     cells
-      .map((cell, at) => cell.padEnd(at < 3 ? 13 : 32))
+      .map((cell, at) => cell.padEnd(at < 4 ? 14 : 32))
       .join("")
       .trimEnd(),
   );
