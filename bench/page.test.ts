@@ -143,7 +143,7 @@ test("every number of the results is on the page, as it was measured", () => {
     "| `npm ci`, packages in npm's cache | 12.25 / 12.25 / 12.25 |",
     "| fetch: sockets, protocol, group | 2.00 | 25.0 % |",
     "| all of the process | 8.00 | 100 % |",
-    "| partition | cold | 20 of 2,000 | 350 / 350 / 350 | 700 / 700 / 700 | 0.5 / 0.5 / 0.5 |",
+    "| partition | cold | delta_scan | 20 of 2,000 | 350 / 350 / 350 | 700 / 700 / 700 | 0.5 / 0.5 / 0.5 |",
     "| 100 | open | lab | 0.25 / 0.25 / 0.25 | 0.5 / 0.5 / 0.5 | 90 / 90 / 90 |",
     "| 100 | open | ours by the peer's | 0.5 / 0.5 / 0.5 | 1 / 1 / 1 | 0.5 / 0.5 / 0.5 |",
     "| 100,000 | 12 | 120 | 4.5 / 4.5 / 4.5 |",
