@@ -118,15 +118,11 @@ async function oneRate(rate: number, bench: Bench): Promise<LatencyRun> {
   const producing = producer.run(stopping.signal);
   producing.catch(() => {});
   try {
-    const seen = await watch({
-      ...bench,
-      topic,
-      table,
-      live,
-      producer,
-      stopProducing: () => stopping.abort(),
-    });
-    await producing;
+    const stopProducing = () => {
+      stopping.abort();
+      return producing;
+    };
+    const seen = await watch({ ...bench, topic, table, live, producer, stopProducing });
     const { peakBytes } = await live.stop();
     await checkTable(table, { messages: producer.sent(), identity: IDENTITY.kafka, who: "lab" }, signal);
     const bytes = values.reduce((sum, { byteLength }) => sum + byteLength, 0) / values.length;
@@ -147,10 +143,16 @@ type Seen = { visibleMs: number[]; coreShare: number | null; commits: number };
 
 /**
  * Follows the table: what is committed is what the latest snapshot's positions say. What counts are the messages due in the window
- * that begins after the warm-up; it ends when all of them are seen.
+ * that begins after the warm-up; once all of them are seen the producer is stopped, and it ends when the last message is in the table.
  */
 async function watch(
-  at: Bench & { topic: string; table: string; live: Live; producer: Steady; stopProducing: () => void },
+  at: Bench & {
+    topic: string;
+    table: string;
+    live: Live;
+    producer: Steady;
+    stopProducing: () => Promise<void>;
+  },
 ): Promise<Seen> {
   const { topic, partitions, producer, live, now, seconds } = at;
   const signal = AbortSignal.any([at.signal, live.ended]);
@@ -166,11 +168,13 @@ async function watch(
       (all, partition) => (all[(settled[partition] as number) + 1] ?? toMs) >= toMs,
     );
   };
+  const isAll = () => producer.created.every((all, partition) => settled[partition] === all.length - 1);
   try {
     const table = await firstVersion(() => openTable(store, signal), now, signal);
     const warmMs = now() + WARM_MS;
     const deadlineMs = warmMs + seconds * 1000 + PATIENCE_MS;
-    while (!isEnough()) {
+    let isProducing = true;
+    while (isProducing || !isAll()) {
       const snapshot = await table.latest(signal);
       const seenMs = now();
       if (seenMs > deadlineMs)
@@ -198,9 +202,12 @@ async function watch(
         const used = ((await cpuSecondsOf(live.pid)) ?? Number.NaN) - window.cpuSeconds;
         seen.coreShare = used / ((now() - window.fromMs) / 1000);
       }
+      if (isProducing && isEnough()) {
+        await at.stopProducing();
+        isProducing = false;
+      }
       await delay(LOOK_MS, undefined, { signal });
     }
-    at.stopProducing();
     return seen;
   } finally {
     await store.close();
