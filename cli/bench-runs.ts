@@ -93,6 +93,14 @@ const commit: Bench = async (values, around) => {
   return { result, text: commitTable(result) };
 };
 
+const replay: Bench = async (values, around) => {
+  const { benchReplay } = await import("../bench/replay.ts");
+  const { replayText } = await import("./bench-replay-text.ts");
+  const { seed, kafka, messages = 200_000, partitions = 4, size = "1k", rounds = 3 } = values;
+  const result = await benchReplay({ messages, size, seed, partitions, rounds, kafka, ...around });
+  return { result, text: replayText(result) };
+};
+
 const query: Bench = async ({ files = 2000, rounds = 11 }, around) => {
   const { benchQuery } = await import("../bench/query.ts");
   const { queryTable } = await import("./bench-tables.ts");
@@ -109,7 +117,7 @@ const open: Bench = async ({ files = 100_000, commits = 5000, rounds = 11 }, aro
 
 /** By the name that the command takes. */
 export const BENCHES: Readonly<Record<string, Bench>> = {
-  ...{ ingest, latency, start, memory, profile, commit, open, query },
+  ...{ ingest, latency, start, memory, profile, replay, commit, open, query },
 };
 
 /** Writes the page and its charts into the clone's docs; resolves with their paths. */

@@ -12,7 +12,8 @@ export const bench = defineCommand({
   args: [
     {
       name: "what",
-      description: "ingest, latency, start, memory, profile, commit, open or query; report writes the page",
+      description:
+        "ingest, latency, start, memory, profile, replay, commit, open or query; report writes the page",
       required: true,
     },
   ],
@@ -24,6 +25,7 @@ export const bench = defineCommand({
     "lab bench memory --messages 3600000 --partitions 200",
     "lab bench memory --streams 50 --outage 60s",
     "lab bench profile",
+    "lab bench replay --messages 1000000",
     "lab bench commit --writers 8",
     "lab bench commit --store s3://lab/bench",
     "lab bench open --files 1000000 --rounds 3",
