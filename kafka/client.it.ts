@@ -190,6 +190,81 @@ test("a bug inside the client ends it for good, and a new one goes on where the 
   assert.deepEqual([reader.breaches, reader.fatals], [[], []]);
 });
 
+test("a batch that stays damaged is fatal after a few tries, though other partitions flow, and what is before it is read", async (t) => {
+  const kafka = kafkaAt(await sharedBroker());
+  const topic = `stuck-${randomUUID()}`;
+  const admin = await kafka.admin();
+  t.after(() => admin.close());
+  await admin.createTopic(topic, { partitions: 2, config: { "compression.type": "gzip" } });
+  const sink = await kafka.sink({ acks: "all", idempotent: true });
+  t.after(() => sink.close());
+  for (const value of ["good", "bad ".repeat(2_000), "behind"])
+    await sink.send(topic, [{ key: null, value, partition: 1 }]);
+  const { CompressionCodecs, CompressionTypes } = kafkajs;
+  const whole = CompressionCodecs[CompressionTypes.GZIP];
+  t.after(() => {
+    CompressionCodecs[CompressionTypes.GZIP] = whole;
+  });
+  CompressionCodecs[CompressionTypes.GZIP] = () => ({
+    ...whole(),
+    async decompress(packed: Buffer) {
+      const records: Buffer = await whole().decompress(packed);
+      return records.length > 5_000 ? records.subarray(1) : records;
+    },
+  });
+  let sent = 0;
+  const reader = openReader(t, kafka, {
+    topic,
+    group: topic,
+    from: (partition) => (partition === 0 ? BigInt(sent) : 0n),
+  });
+  const flowing = setInterval(() => {
+    void sink.send(topic, [{ key: null, value: String(sent++), partition: 0 }]).catch(() => {});
+  }, 50);
+  t.after(() => clearInterval(flowing));
+  await reader.running;
+  assert.match(
+    String(reader.fatals[0]),
+    /-1 cannot be read from offset 1 on: the batch at offset 1 is damaged/,
+  );
+  assert.equal(reader.outages.length, 3);
+  assert.deepEqual([...new Set(reader.values(1))], ["good"]);
+  assert.ok(reader.values(0).length > 0);
+});
+
+test("a topic that is made anew under a reader is told, and begins a new assignment instead of being read on", async (t) => {
+  const kafka = kafkaAt(await sharedBroker());
+  const topic = `anew-${randomUUID()}`;
+  const admin = await kafka.admin();
+  t.after(() => admin.close());
+  const send = async (count: number, text: string) => {
+    const sink = await kafka.sink({ acks: "all", idempotent: true });
+    await sink.send(
+      topic,
+      Array.from({ length: count }, (_, n) => ({ key: null, value: `${text} ${n}` })),
+    );
+    await sink.close();
+  };
+  await admin.createTopic(topic, { partitions: 1 });
+  await send(3, "old");
+  let start = 0n;
+  const reader = openReader(t, kafka, { topic, group: topic, from: () => start });
+  await reader.untilPosition(0, 3n);
+  start = 1n;
+  await admin.deleteTopic(topic);
+  await admin.createTopic(topic, { partitions: 1 });
+  await send(9, "new");
+  await until("the new one", () => reader.values(0).length === 11);
+  // From where the new assignment was started, not from where the old one stood.
+  assert.deepEqual(
+    reader.values(0).slice(3),
+    [1, 2, 3, 4, 5, 6, 7, 8].map((n) => `new ${n}`),
+  );
+  assert.ok(reader.outages.some((error) => isLabError(error, "TOPIC_MISSING")));
+  assert.ok(reader.assigned.length >= 2);
+  assert.deepEqual([reader.breaches, reader.fatals], [[], []]);
+});
+
 test("a member that was thrown out of its group while it was stuck joins again, and each record is handled once", async (t) => {
   const kafka = kafkaAt(await sharedBroker());
   const topic = `expelled-${randomUUID()}`;
