@@ -48,9 +48,12 @@ export type ChunkContent = {
   evolvedInput: StructType | undefined;
 };
 
-export function emptyChunk(): ChunkContent {
+const LEAST_CAPACITY = 1 << 20;
+
+/** `capacityBytes` is the room that is taken for values at once: about what will come saves it from being moved as it grows. */
+export function emptyChunk(capacityBytes = 0): ChunkContent {
   return {
-    raw: createRawBatch(),
+    raw: createRawBatch({ capacityBytes: Math.max(capacityBytes, LEAST_CAPACITY) }),
     counts: new Map(),
     audit: createAuditCounts(),
     files: [],

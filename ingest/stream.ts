@@ -63,6 +63,8 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
   const life = new AbortController();
   const maintain = createMaintenance(log, life.signal);
   const chunks = new Map<number, ChunkContent>();
+  /** What the values of the last chunk took, and an eighth more: the next is likely to be about as large. */
+  let nextBytes = 0;
   let startedGeneration = -1;
   let isReadingEnds = false;
 
@@ -92,7 +94,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
         source.seek({ topic: options.topic, partition: effect.partition, nextOffset: effect.nextOffset });
         break;
       case "append": {
-        const content = chunks.get(effect.chunk) ?? emptyChunk();
+        const content = chunks.get(effect.chunk) ?? emptyChunk(nextBytes);
         chunks.set(effect.chunk, content);
         const { verdicts, recordGeneration } = writer.resume;
         if (batch) appendBatch(content, batch, verdicts.get(batch.partition), recordGeneration);
@@ -186,6 +188,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
     const content = chunks.get(id);
     if (!content?.raw) throw new LabError("INTERNAL", `chunk ${id} has no messages to encode`);
     const messages = content.raw.length;
+    nextBytes = Math.ceil(content.raw.values.length * 1.125);
     const startedMs = now();
     await writer.encode(content, signal);
     tellOfChunk({ metrics, content, messages, seconds: (now() - startedMs) / 1000 });
