@@ -7,6 +7,15 @@ import type { Screen } from "./screen.ts";
 
 const EXITS = "0 fine; 1 failed; 2 wrong usage or configuration; 3 a check said no";
 
+/** By the beginning of their flags. */
+const GROUPS: readonly (readonly [title: string, flags: RegExp])[] = [
+  ["When rows are committed", /^--flush-/],
+  ["Kafka", /^--(kafka|connect-timeout)/],
+  ["Schema registry", /^--registry/],
+  ["Watching it", /^--ops-/],
+  ["Memory and speed", /^--(memory|chunk|budget|threads|scratch)$/],
+];
+
 /** Help of one command, fitted to the width of the screen. */
 export function commandHelp(command: Command, screen: Screen): string {
   const { bold, dim } = screen.outColors;
@@ -22,7 +31,11 @@ export function commandHelp(command: Command, screen: Screen): string {
     `  ${usageLine(command)}`,
     ...command.args.map(({ name, description }) => row(`  ${name}`, description, 24, width)),
     "",
-    ...(own.length > 0 ? [bold("Options"), ...own.map((one) => option(one, width)), ""] : []),
+    ...grouped(own).flatMap(([title, settings]) => [
+      bold(title),
+      ...settings.map((one) => option(one, width)),
+      "",
+    ]),
     bold("On every command"),
     ...Object.values(COMMON).map((one) => option(one, width)),
     "",
@@ -32,6 +45,16 @@ export function commandHelp(command: Command, screen: Screen): string {
     dim(`Exit status: ${EXITS}.`),
   ];
   return `${lines.join("\n")}\n`;
+}
+
+/** Options by what they are about, those of the command itself first. */
+function grouped(settings: readonly Setting[]): [title: string, settings: Setting[]][] {
+  const groups = new Map<string, Setting[]>([["Options", []]]);
+  for (const one of settings) {
+    const title = GROUPS.find(([, flags]) => flags.test(one.flag))?.[0] ?? "Options";
+    groups.set(title, [...(groups.get(title) ?? []), one]);
+  }
+  return [...groups].filter(([, some]) => some.length > 0);
 }
 
 /** The list of commands. */

@@ -72,6 +72,19 @@ test("`lab help X` is `lab X --help`", async () => {
   assert.match(out, /KAFKA_BROKERS/);
 });
 
+test("help shows options by what they are about, each of them once", async () => {
+  const { out } = await run(["help", "ingest"]);
+  const titles = out.split("\n").filter((line) => /^[A-Z][A-Za-z ]+$/.test(line));
+  assert.deepEqual(titles, [
+    ...["Examples", "Usage", "Options", "When rows are committed", "Kafka", "Schema registry"],
+    ...["Memory and speed", "Watching it", "On every command"],
+  ]);
+  const flags = out.match(/^ {2}--[a-z-]+/gm) ?? [];
+  assert.equal(new Set(flags).size, flags.length);
+  const { ingest } = Object.fromEntries((await loadAll()).map((command) => [command.name, command]));
+  for (const { flag } of Object.values(ingest!.settings)) assert.ok(out.includes(`\n  ${flag}`), flag);
+});
+
 test("an unknown command or option suggests the near one, with status 2 on stderr", async () => {
   const command = await run(["stauts"]);
   assert.equal(command.status, 2);
