@@ -42,7 +42,9 @@ async function labVersion(): Promise<string> {
   const cwd = fileURLToPath(new URL("..", import.meta.url));
   try {
     const git = async (...args: string[]) => (await promisify(execFile)("git", args, { cwd })).stdout.trim();
-    const isChanged = (await git("status", "--porcelain", "--untracked-files=no")) !== "";
+    // What a benchmark writes itself is no change of the program.
+    const program = [".", ":!bench/results.ndjson", ":!docs"];
+    const isChanged = (await git("status", "--porcelain", "--untracked-files=no", "--", ...program)) !== "";
     return `${await git("rev-parse", "--short=10", "HEAD")}${isChanged ? "+" : ""}`;
   } catch {
     const { version } = JSON.parse(await readFile(new URL("../package.json", import.meta.url), "utf8"));
@@ -52,5 +54,5 @@ async function labVersion(): Promise<string> {
 
 async function kafkaVersion(): Promise<string> {
   const pom = await readFile(new URL("../services/kafka-jars/pom.xml", import.meta.url), "utf8");
-  return /<artifactId>kafka[^<]*<\/artifactId>\s*<version>([^<]+)</.exec(pom)?.[1] ?? "unknown";
+  return /<artifactId>kafka_[\d.]+<\/artifactId>\s*<version>([^<]+)</.exec(pom)?.[1] ?? "unknown";
 }
