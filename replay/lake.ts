@@ -15,7 +15,7 @@ import type { ExactRecord } from "../kafka/ports.ts";
 import { indexFiles } from "./file-index.ts";
 import { type Origin, originOf } from "./origin.ts";
 import { before, comparePlaces, END, LAST_INDEX, type Place, type Progress } from "./place.ts";
-import { planValue, type ValueForm, type ValuePlan } from "./value.ts";
+import { bufferOf, planValue, type ValueForm, type ValuePlan } from "./value.ts";
 import { beginWindows, chooseRows, endWindow, nextWindow, type Window } from "./windows.ts";
 
 /** A record of the topic that the table was made from, as it goes back. */
@@ -349,10 +349,6 @@ function recordReader(plan: ValuePlan, columns: readonly Column[], topic: string
       ...value,
     };
   };
-}
-
-function bufferOf(bytes: Uint8Array | null): Buffer | null {
-  return bytes === null ? null : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 /** Whether statistics say that each row of a file has its raw value. */

@@ -73,7 +73,11 @@ function columnOf({ columns }: Origin, form: ValueForm) {
 }
 
 function original(value: Value): { value: Buffer | null; isOriginal: boolean } {
-  if (value === null) return { value: null, isOriginal: true };
-  const bytes = value as Uint8Array;
-  return { value: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), isOriginal: true };
+  return { value: bufferOf(value as Uint8Array | null), isOriginal: true };
+}
+
+/** The same bytes; what the engine gives is mostly a buffer already. */
+export function bufferOf(bytes: Uint8Array | null): Buffer | null {
+  if (bytes === null || Buffer.isBuffer(bytes)) return bytes;
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
