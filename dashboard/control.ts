@@ -1,5 +1,6 @@
 /** The port through which the dashboard sees the running lab; cli implements it from the run files. */
 
+import type { LabError } from "../core/errors.ts";
 import type { ChaosControl } from "./chaos.ts";
 import type { WorkControl } from "./work.ts";
 
@@ -40,6 +41,8 @@ export type TopicReader = {
   begins(partition: number, from: bigint): void;
   /** In offset order, without holes between batches. */
   took(batch: TopicBatch): void;
+  /** The broker does not answer; null: it does again. What was read stays. */
+  outage(problem: LabError | null): void;
 };
 
 /** Records of one partition that a read-committed reader sees; all below `nextOffset` is read. */

@@ -1,6 +1,6 @@
 /** Keeps the ledger of every stream, whether a page watches or not: reads topics and tables beside the ingester, and compares. */
 
-import { asLabError } from "../core/errors.ts";
+import { asLabError, type LabError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { sleep } from "../core/retry.ts";
 import type { LabControl, LabStream } from "./control.ts";
@@ -74,6 +74,10 @@ export function watchLedger(options: {
       took(batch: Parameters<ProducedBook["took"]>[0]) {
         readProblems.delete(topic);
         book.took(batch);
+      },
+      outage(problem: LabError | null) {
+        if (problem === null) readProblems.delete(topic);
+        else readProblems.set(topic, problem.toJSON());
       },
     };
     while (!signal.aborted) {

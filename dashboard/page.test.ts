@@ -231,3 +231,113 @@ test("the page's JavaScript has the types it claims", async () => {
     assert.fail(error.stdout),
   );
 });
+
+test("a result sorts by what its values are: longs and decimals exactly, NULL last both ways", async () => {
+  const { sortRows } = await load("sort.js");
+  const column = (values: unknown[]) => values.map((value) => [value]);
+  const sorted = (values: unknown[], type: string, direction = 1) =>
+    (sortRows(column(values), 0, type, direction) as unknown[][]).map(([value]) => value);
+  const longs = ["9007199254740993", null, "9007199254740992", "-5", "10", "9"];
+  assert.deepEqual(sorted(longs, "BIGINT"), ["-5", "9", "10", "9007199254740992", "9007199254740993", null]);
+  assert.deepEqual(sorted(longs, "BIGINT", -1), [
+    "9007199254740993",
+    "9007199254740992",
+    "10",
+    "9",
+    "-5",
+    null,
+  ]);
+  assert.deepEqual(sorted(["10.50", "9.75", "-0.5"], "DECIMAL(12,2)"), ["-0.5", "9.75", "10.50"]);
+  assert.deepEqual(sorted([1e-7, 0.5, 2], "DOUBLE", -1), [2, 0.5, 1e-7]);
+  assert.deepEqual(sorted(["b", "a", null, "10"], "VARCHAR"), ["10", "a", "b", null]);
+});
+
+test("completion offers tables after FROM, columns of the statement's tables first, and replaces the piece", async () => {
+  const { offersAt, accept } = await load("sql-complete.js");
+  const known = {
+    tables: ["orders", "my topic", "other"],
+    columns: [
+      { table: "other", name: "amount_other", type: "double" },
+      { table: "orders", name: "amount", type: "double" },
+    ],
+  };
+  const texts = (sql: string, at = sql.length) =>
+    offersAt(sql, at, known).map(({ text }: { text: string }) => text);
+  assert.deepEqual(texts("SELECT * FROM "), ["orders", '"my topic"', "other"]);
+  assert.deepEqual(texts("SELECT * FROM o"), ["orders", "other"]);
+  assert.deepEqual(texts("SELECT am FROM orders", 9), ["amount", "amount_other"]);
+  assert.ok(texts("sel").includes("SELECT"));
+  assert.deepEqual(accept("SELECT am FROM orders", 9, "amount"), {
+    sql: "SELECT amount FROM orders",
+    at: 13,
+  });
+});
+
+test("a chart is drawn of what can be seen, and says why where nothing can", async () => {
+  const { planChart } = await load("result-chart.js");
+  const columns = [
+    { name: "status", type: "VARCHAR" },
+    { name: "n", type: "BIGINT" },
+  ];
+  const plan = planChart({
+    columns,
+    rows: [
+      ["a", "2"],
+      ["b", "9"],
+    ],
+  });
+  assert.deepEqual([plan.kind, plan.labels, plan.series[0].values], ["bar", ["a", "b"], [2, 9]]);
+  assert.match(plan.finding, /n by status: from 2 to 9/);
+  assert.match(
+    planChart({ columns: columns.slice(0, 1), rows: [["a"], ["b"]] }),
+    /needs a column of numbers/,
+  );
+  assert.match(
+    planChart({ columns, rows: Array.from({ length: 51 }, (_, n) => [String(n), n]) }),
+    /51 bars are too many/,
+  );
+});
+
+test("rows of one key are one changed row, others are added or removed, and the sentence counts them so", async () => {
+  const { pairRows, summary } = await load("compare-words.js");
+  const columns = [
+    { name: "id", type: "BIGINT" },
+    { name: "amount", type: "DOUBLE" },
+  ];
+  const diff = {
+    columns,
+    added: [
+      ["1", 9],
+      ["3", 1],
+    ],
+    removed: [
+      ["1", 5],
+      ["2", 5],
+    ],
+  };
+  const signs = (key: string[]) =>
+    pairRows(diff, key)
+      .map(({ sign }: { sign: string }) => sign)
+      .join("");
+  assert.equal(signs(["id"]), "~-+");
+  assert.equal(signs([]), "--++");
+  const whole = {
+    ...{
+      table: "t",
+      from: 3,
+      to: 7,
+      rowsAdded: "2",
+      rowsRemoved: "2",
+      filesAdded: 1,
+      filesRemoved: 3,
+      truncated: false,
+    },
+    ...{ bytesAdded: "10", bytesRemoved: "30", schema: [], properties: [], ...diff },
+  };
+  assert.equal(
+    summary(whole, pairRows(diff, ["id"])),
+    "3 → 7: 1 rows added, 1 removed, 1 changed; 1 file added (10 bytes), 3 removed (30 bytes)",
+  );
+  const same = { ...whole, rowsAdded: "0", rowsRemoved: "0", added: [], removed: [] };
+  assert.equal(summary(same, []), "3 → 7: no row differs; 3 files became 1");
+});

@@ -143,3 +143,18 @@ test("many rows of one record, records that a transform leaves out, and replayed
   const terms = await page.says(/Nothing lost/);
   assert.deepEqual([terms.skipped, terms.letters, terms.produced], [20, 1, 61]);
 });
+
+test("a topic and a table that are made anew are counted anew", async (t) => {
+  const lab = await serveLab(t);
+  await lab.produce(orders(90));
+  await lab.ingest();
+  const page = await open(t, lab);
+  await until("all rows", async () => (await page.says(/Nothing lost/)).rows === 90);
+  await lab.makeAnew();
+  await lab.produce(orders(30));
+  await lab.ingest();
+  await until("the new rows", async () => (await page.says(/Nothing lost/)).produced === 30, {
+    deadlineMs: 120_000,
+  });
+  assert.equal((await page.says(/Nothing lost/)).rows, 30);
+});

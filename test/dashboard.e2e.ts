@@ -214,6 +214,62 @@ test("the SQL console runs, shows errors under their place, cancels, and its lin
   );
 });
 
+test("the SQL console completes, keeps a history, sorts exactly, copies, and draws a result", async (t) => {
+  const { lab, open } = await start(t);
+  const page = await open("/sql?table=orders");
+  await until("the columns", async () => /20 of|100 of|rows/.test(await page.text("#view-rows .foot")));
+  const editor = page.page.locator("#sql");
+  const offers = page.page.locator("#sql-offers li");
+  await editor.fill("");
+  await editor.pressSequentially("SELECT amo");
+  await until("the column", async () => (await offers.first().textContent())?.startsWith("amount") === true);
+  assert.equal(await editor.getAttribute("aria-expanded"), "true");
+  await page.page.keyboard.press("Tab");
+  await editor.pressSequentially(" FROM ord");
+  await until("the table", async () => (await offers.first().textContent())?.startsWith("orders") === true);
+  await page.page.keyboard.press("Enter");
+  assert.equal(await editor.inputValue(), "SELECT amount FROM orders");
+  assert.equal(lab.queries.length, 0, "Enter took the offer and ran nothing");
+
+  await editor.fill("SELECT * FROM range(200)");
+  await page.page.keyboard.press("Control+Enter");
+  await until("the rows", async () => /200 rows/.test(await page.text("#view-sql .feet")));
+  const first = () => page.page.locator("#view-sql tbody tr:not(.spacer)").first().textContent();
+  const head = page.page.locator("#view-sql th button").first();
+  await head.click();
+  assert.equal(await first(), "0row 0");
+  await head.click();
+  assert.equal(await first(), "199row 199");
+  const sort = page.page.locator("#view-sql th").first();
+  assert.equal(await sort.getAttribute("aria-sort"), "descending");
+
+  await page.page.getByRole("button", { name: "Chart", exact: true }).click();
+  await until("the reason", async () => /200 bars are too many/.test(await page.text(".sql-chart")));
+  await editor.fill("SELECT * FROM range(9)");
+  await page.page.keyboard.press("Control+Enter");
+  await until("the chart", async () =>
+    /range by text: from 0 to 8/.test(
+      (await page.page.locator("#sql-chart").getAttribute("aria-label")) ?? "",
+    ),
+  );
+  const drawn = await page.page.locator("#sql-chart").screenshot();
+  assert.ok(drawn.length > 1_000);
+
+  const download = page.page.waitForEvent("download");
+  await page.page.getByRole("button", { name: "Save CSV" }).click();
+  assert.equal((await download).suggestedFilename(), "result.csv");
+  await editor.focus();
+  await page.page.keyboard.press("Alt+ArrowUp");
+  await page.page.keyboard.press("Alt+ArrowUp");
+  assert.equal(await editor.inputValue(), "SELECT * FROM range(200)");
+  await page.reload();
+  const past = page.page.getByLabel("Statements that were run");
+  await until("the history", async () => (await past.locator("option").count()) === 3);
+  await page.page.getByRole("button", { name: "Clear history" }).click();
+  assert.equal(await past.locator("option").count(), 1);
+  assert.deepEqual(page.complaints, []);
+});
+
 test("frozen, dead, paused and quiet look different and say so in words", async (t) => {
   const { lab, open } = await start(t);
   const page = await open("/t/orders");
@@ -301,7 +357,17 @@ for (const width of [360, 1440, 2560])
       const page = await open("/t/orders?version=11", { width, theme, bypassCSP: true });
       await page.showsVersion((version) => version === 11);
       colours.add(await page.background());
-      for (const tab of ["Rows", "Schema", "Files", "SQL"]) {
+      for (const tab of [
+        "Rows",
+        "Schema",
+        "Files",
+        "Compare",
+        "Commit",
+        "Letters",
+        "Upkeep",
+        "Break it",
+        "SQL",
+      ]) {
         await page.page.getByRole("tab", { name: tab }).click();
         assert.ok((await page.overflow()) <= 0, `${tab} at ${width} px`);
         assert.deepEqual(await seriousFindings(page.page), [], `${tab}, ${theme}, ${width} px`);

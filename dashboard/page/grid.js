@@ -3,6 +3,7 @@
 import { openDialog } from "./dialog.js";
 import { h, setAttribute, setText } from "./dom.js";
 import { cell, isNumeric } from "./format.js";
+import { sortRows } from "./sort.js";
 
 const ROW_PX = 28;
 const SPARE_ROWS = 12;
@@ -14,8 +15,8 @@ const TYPE_PX = 6.6;
 
 /** `marks` has a sign for each row, for its look. @typedef {{ columns: readonly { name: string, type: string }[], rows: readonly (readonly unknown[])[], marks?: readonly string[] }} Table */
 
-/** @param {string} label @param {string} id */
-export function createGrid(label, id) {
+/** With `isSortable` the heads of columns sort. @param {string} label @param {string} id @param {{ isSortable?: boolean }} [options] */
+export function createGrid(label, id, { isSortable = false } = {}) {
   const columns = h("colgroup");
   const headRow = h("tr", { "aria-rowindex": 1 });
   const above = spacer();
@@ -31,22 +32,51 @@ export function createGrid(label, id) {
   const element = h("div", { class: "grid" }, table);
   /** @type {Table} */
   let data = { columns: [], rows: [] };
+  /** As they came. @type {Table["rows"]} */
+  let source = [];
+  /** @type {{ column: number, direction: 1 | -1 } | null} */
+  let order = null;
   let active = -1;
   let headText = "";
+
+  /** Up, down, and as it came. @param {number} column */
+  const sortBy = (column) => {
+    order =
+      order?.column !== column
+        ? { column, direction: 1 }
+        : order.direction === 1
+          ? { column, direction: -1 }
+          : null;
+    const type = data.columns[column]?.type ?? "";
+    data = { ...data, rows: order === null ? source : sortRows(source, column, type, order.direction) };
+    for (const [n, head] of [...headRow.children].entries())
+      setAttribute(
+        head,
+        "aria-sort",
+        n !== order?.column ? "none" : order.direction === 1 ? "ascending" : "descending",
+      );
+    active = -1;
+    element.scrollTop = 0;
+    showRows();
+  };
 
   const showHead = () => {
     const text = JSON.stringify(data.columns);
     if (text === headText) return;
     headText = text;
     headRow.replaceChildren(
-      ...data.columns.map(({ name, type }) =>
-        h(
+      ...data.columns.map(({ name, type }, n) => {
+        const place = isSortable
+          ? h("button", { type: "button", class: "sort", title: `Sort by ${name}` }, name)
+          : h("span", {}, name);
+        place.addEventListener("click", () => isSortable && sortBy(n));
+        return h(
           "th",
-          { scope: "col", class: isNumeric(type) ? "num" : "" },
-          h("span", {}, name),
+          { scope: "col", class: isNumeric(type) ? "num" : "", "aria-sort": isSortable ? "none" : null },
+          place,
           h("small", {}, type),
-        ),
-      ),
+        );
+      }),
     );
     const widths = data.columns.map((column, n) => widthOf(column, n, data.rows));
     columns.replaceChildren(
@@ -124,6 +154,7 @@ export function createGrid(label, id) {
       Home: 0,
       End: data.rows.length,
     };
+    if (event.target !== table) return;
     if (event.key === "Enter") open();
     else if (event.key in to) choose(to[/** @type {keyof typeof to} */ (event.key)]);
     else return;
@@ -135,6 +166,9 @@ export function createGrid(label, id) {
     /** Replaces what is shown and keeps the place in it. @param {Table} next */
     show(next) {
       data = next;
+      source = next.rows;
+      order = null;
+      if (isSortable) headText = "";
       active = Math.min(active, data.rows.length - 1);
       setAttribute(table, "aria-rowcount", data.rows.length + 1);
       setAttribute(table, "aria-colcount", data.columns.length);

@@ -97,6 +97,7 @@ function showFindings(ledger) {
 /** @param {TableLedger | null} ledger @param {boolean} isByMinute */
 function showTerms(ledger, isByMinute) {
   const lines = ledger?.lines ?? [];
+  byId("ledger-table").hidden = ledger === null;
   const terms = termsFor(lines);
   const columns = isByMinute
     ? (ledger === null ? [] : byMinute(ledger)).map((minute) => ({

@@ -1,9 +1,12 @@
 /** The SQL console: one statement at a time, cancellable, with its error under the place it is at. */
 
 import { postJson, problemOf, problemText } from "./api.js";
+import { completion } from "./completion.js";
 import { byId, h, setAttribute, setText } from "./dom.js";
 import { count, many } from "./format.js";
 import { createGrid } from "./grid.js";
+import { drawChart, planChart } from "./result-chart.js";
+import { forgetAll, readHistory, remember } from "./sql-history.js";
 import { currentVersion, view } from "./state.js";
 
 /** @typedef {import("../tables.ts").QueryAnswer} Answer */
@@ -23,11 +26,22 @@ export function sqlView({ keep }) {
   const progress = h("span", { class: "progress", id: "sql-progress" });
   const problem = h("pre", { class: "problem", id: "sql-problem", role: "alert", hidden: true });
   const examples = h("div", { class: "examples" });
-  const grid = createGrid("Result", "result");
+  const grid = createGrid("Result", "result", { isSortable: true });
   const foot = h("p", { class: "foot" });
   const copy = h("button", { type: "button", class: "plain" }, "Copy");
   const save = h("button", { type: "button", class: "plain" }, "Save CSV");
-  const feet = h("div", { class: "feet", hidden: true }, foot, copy, save);
+  const draw = h("button", { type: "button", class: "plain", "aria-pressed": "false" }, "Chart");
+  const feet = h("div", { class: "feet", hidden: true }, foot, copy, save, draw);
+  const picture = h("canvas", { id: "sql-chart", role: "img", "aria-label": "No chart yet" });
+  const why = h("p", { class: "empty", hidden: true });
+  const chartBox = h("div", { class: "sql-chart", hidden: true }, picture, why);
+  const past = h("select", { "aria-label": "Statements that were run" });
+  const forget = h("button", { type: "button", class: "plain" }, "Clear history");
+  /** @type {{ table: string, name: string, type: string }[]} */
+  let columns = [];
+  /** @type {readonly string[]} */
+  let names = [];
+  const offers = completion(editor, () => ({ tables: names, columns }));
   const form = h(
     "form",
     { class: "sql" },
@@ -39,17 +53,72 @@ export function sqlView({ keep }) {
       " reads an older version",
     ),
     editor,
+    offers.list,
     h(
       "div",
       { class: "sql-bar" },
       run,
       cancel,
+      past,
+      forget,
       progress,
-      h("span", { id: "sql-hint", class: "note" }, "Ctrl+Enter runs"),
+      h("span", { id: "sql-hint", class: "note" }, "Ctrl+Enter runs, Ctrl+Space completes, Alt+Up goes back"),
     ),
     examples,
   );
-  byId("view-sql").append(form, problem, grid.element, feet);
+  byId("view-sql").append(form, problem, chartBox, grid.element, feet);
+  /** @type {import("chart.js").Chart | null} */
+  let chart = null;
+  let isChart = false;
+  /** Place in the history; -1 is what is being written. */
+  let back = -1;
+  let written = "";
+
+  const showChart = () => {
+    chart?.destroy();
+    chart = null;
+    const plan = isChart && answer !== null ? planChart(answer) : null;
+    chartBox.hidden = plan === null;
+    grid.element.hidden = plan !== null || answer === null || answer.columns.length === 0;
+    picture.hidden = plan === null || typeof plan === "string";
+    why.hidden = typeof plan !== "string";
+    if (typeof plan === "string") setText(why, plan);
+    else if (plan !== null) chart = drawChart(picture, plan);
+    setAttribute(draw, "aria-pressed", String(isChart));
+    setText(draw, isChart ? "Rows" : "Chart");
+  };
+  draw.addEventListener("click", () => {
+    isChart = !isChart;
+    showChart();
+  });
+  const showPast = (all = readHistory()) => {
+    past.replaceChildren(
+      h("option", { value: "" }, all.length === 0 ? "No history" : "History"),
+      ...all.map((text, n) => h("option", { value: String(n) }, text.replace(/\s+/g, " ").slice(0, 80))),
+    );
+    past.disabled = all.length === 0;
+    forget.hidden = all.length === 0;
+  };
+  showPast();
+  past.addEventListener("change", () => {
+    const text = readHistory()[Number(past.value)];
+    if (past.value !== "" && text !== undefined) editor.value = text;
+    past.value = "";
+    editor.focus();
+  });
+  forget.addEventListener("click", () => {
+    forgetAll();
+    showPast();
+  });
+  /** @param {1 | -1} step */
+  const goBack = (step) => {
+    const all = readHistory();
+    const next = Math.max(-1, Math.min(all.length - 1, back + step));
+    if (next === back) return;
+    if (back === -1) written = editor.value;
+    back = next;
+    editor.value = back === -1 ? written : (all[back] ?? "");
+  };
   grid.element.hidden = true;
   /** @type {AbortController | null} */
   let running = null;
@@ -62,6 +131,8 @@ export function sqlView({ keep }) {
     const sql = part.trim() === "" ? value : part;
     if (running !== null || sql.trim() === "") return;
     keep(value);
+    showPast(remember(sql));
+    back = -1;
     const controller = new AbortController();
     running = controller;
     const startedAt = performance.now();
@@ -96,6 +167,7 @@ export function sqlView({ keep }) {
     grid.element.hidden = columns.length === 0;
     feet.hidden = false;
     grid.show({ columns, rows });
+    showChart();
     const size = truncated
       ? `First ${count(rows.length)} rows shown: the result was cut`
       : many(rows.length, "row");
@@ -117,7 +189,11 @@ export function sqlView({ keep }) {
   });
   cancel.addEventListener("click", () => running?.abort());
   editor.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey || event.shiftKey)) {
+    if (offers.handles(event)) return;
+    if (event.altKey && (event.key === "ArrowUp" || event.key === "ArrowDown")) {
+      event.preventDefault();
+      goBack(event.key === "ArrowUp" ? 1 : -1);
+    } else if (event.key === "Enter" && (event.ctrlKey || event.metaKey || event.shiftKey)) {
       event.preventDefault();
       void start();
     } else if (event.key === "Escape") running?.abort();
@@ -165,7 +241,22 @@ export function sqlView({ keep }) {
       );
     },
   );
+  /** Columns of the tables that were looked at: a completion is no reason to ask the store. @type {Map<string, { table: string, name: string, type: string }[]>} */
+  const known = new Map();
+  const learn = view(
+    (state) => [state.tables, state.shown.detail],
+    (tables, detail) => {
+      names = tables?.tables.map(({ name }) => name) ?? [];
+      if (detail !== null)
+        known.set(
+          detail.table,
+          detail.schema.map(({ name, type }) => ({ table: detail.table, name, type })),
+        );
+      columns = [...known.values()].flat();
+    },
+  );
   return (/** @type {import("./state.js").State} */ state) => {
+    learn(state);
     showLink(state);
     showExamples(state);
   };

@@ -15,6 +15,7 @@ import { connectKafka } from "../../kafka/client.ts";
 import { openTableReader } from "../../query/reader.ts";
 import { sharedBroker } from "./kafka.ts";
 import { lab } from "./lab.ts";
+import { until } from "./until.ts";
 
 export type ServedLab = {
   topic: string;
@@ -24,6 +25,8 @@ export type ServedLab = {
   origin: string;
   /** Sends these values, one record each, round the partitions. */
   produce(values: readonly (string | Buffer)[]): Promise<void>;
+  /** Deletes topic and table, and makes the topic again: the same offsets are of other records then. */
+  makeAnew(): Promise<void>;
   /** Runs `lab ARGS` with the broker's address and the store; throws where it fails. */
   lab(...args: string[]): Promise<string>;
   /** `lab ingest` until it has caught up. */
@@ -77,6 +80,19 @@ export async function serveLab(t: TestContext): Promise<ServedLab> {
     async produce(values) {
       const records = values.map((value, n) => ({ key: null, value, partition: n % 3 }));
       await sink.send(topic, records);
+    },
+    async makeAnew() {
+      const admin = await kafka.admin();
+      try {
+        await admin.deleteTopic(topic);
+        await until("the topic made anew", () =>
+          admin.createTopic(topic, { partitions: 3 }).catch(() => false),
+        );
+      } finally {
+        await admin.close();
+      }
+      for (const name of ["orders", "orders__dead_letters"])
+        await rm(join(store, name), { recursive: true, force: true });
     },
     lab: (...args) => run(...args),
     async ingest(...args) {
