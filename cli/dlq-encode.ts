@@ -37,14 +37,14 @@ export async function openEncoding(work: {
   const { context, values, uri } = work;
   const access = registryAccess(values, context.env);
   // Loaded here: what is above can fail without DuckDB's encoder and the formats.
-  const { createEncoder } = await import("../engine/duckdb-encoder.ts");
+  const { openEncoder } = await import("../columnar/open-encoder.ts");
   const { encodeAsStream } = await import("../letters/stream-encode.ts");
   const { openDecoder } = await import("../formats/open-decoder.ts");
   const { createRegistry } = await import("../formats/registry.ts");
   const registry = access === undefined ? null : createRegistry(access);
   await mkdir(values.scratch, { recursive: true });
   const stagingDir = await mkdtemp(join(values.scratch, "lab-dlq-"));
-  const encoder = await createEncoder({ stagingDir, memoryLimitBytes: values.memory, threads: 1 });
+  const encoder = await openEncoder({ stagingDir, memoryLimitBytes: values.memory, threads: 1 });
   const streams = new Map<string, EncodeLetters>();
 
   async function open(topic: string): Promise<EncodeLetters> {

@@ -84,6 +84,8 @@ export function batchOf(
 export type Workbench = {
   /** As the ingester has it: DuckDB only for what is not plain. */
   encoder: Encoder;
+  /** DuckDB alone. */
+  duckdb: Encoder;
   reader: Engine;
   stagingDir: string;
   /**
@@ -100,7 +102,7 @@ export async function openWorkbench(t: TestContext, options: { threads?: number 
   await mkdir(stagingDir);
   const open = (dir: string) =>
     createEncoder({ stagingDir: dir, memoryLimitBytes: 512 << 20, threads: options.threads ?? 2 });
-  const reference = await open(join(folder, "reference"));
+  const duckdb = await open(join(folder, "duckdb"));
   const encoder = await createColumnEncoder({
     stagingDir,
     openInner: () => open(stagingDir),
@@ -109,12 +111,13 @@ export async function openWorkbench(t: TestContext, options: { threads?: number 
   const reader = await openEngine({ memoryLimitBytes: 512 << 20, threads: 1, tempDir: null });
   t.after(async () => {
     await encoder.close();
-    await reference.close();
+    await duckdb.close();
     reader.close();
     await rm(folder, { recursive: true });
   });
   return {
     encoder,
+    duckdb,
     reader,
     stagingDir,
     async encode(batch, plan) {
@@ -126,7 +129,7 @@ export async function openWorkbench(t: TestContext, options: { threads?: number 
         [...encoded.counts.values()].reduce((sum, count) => sum + count.rows, 0),
         encoded.files.reduce((sum, file) => sum + file.rows, 0),
       );
-      const expected = await reference.encode(batch, plan, signal);
+      const expected = await duckdb.encode(batch, plan, signal);
       assert.deepEqual(withoutFiles(encoded), withoutFiles(expected));
       assert.deepEqual(describe(encoded), describe(expected));
       assert.deepEqual(rows, await readRows(reader, expected, plan));
