@@ -85,7 +85,7 @@ export const ingest = defineCommand({
     const { createMetrics, exposeReports } = await import("../ingest/metrics.ts");
     const { areReady } = await import("../ingest/report.ts");
     const { createRowReader } = await import("../ingest/table-rows.ts");
-    const { createEncoder } = await import("../engine/duckdb-encoder.ts");
+    const { openEncoder } = await import("../columnar/open-encoder.ts");
     const { openFileCache } = await import("../engine/file-cache.ts");
     const { openStore } = await import("../delta/store/open.ts");
     const { connectKafka } = await import("../kafka/client.ts");
@@ -106,7 +106,7 @@ export const ingest = defineCommand({
     closing.push(() => keeper.ended());
     closing.push(async () => upkeep.abort());
     try {
-      const encoder = await createEncoder({
+      const encoder = await openEncoder({
         stagingDir,
         memoryLimitBytes: values.memory,
         threads: values.threads,
