@@ -13,7 +13,7 @@ import { connectKafka } from "../kafka/client.ts";
 import type { ExactRecord, Kafka } from "../kafka/ports.ts";
 import { hybridRecords } from "../replay/hybrid.ts";
 import { type ReadRecord, readTopic } from "./support/independent-reader.ts";
-import { sharedBroker } from "./support/kafka.ts";
+import { sharedBroker, startBroker } from "./support/kafka.ts";
 import { lab, startLab } from "./support/lab.ts";
 import { seeded } from "./support/seeded.ts";
 import { until } from "./support/until.ts";
@@ -195,6 +195,41 @@ test("killed at random moments and started again, each record is in the topic on
   const result = JSON.parse(await run(replay.filter((one) => one !== "--rate" && one !== "1500/s")));
   assertSame(told(await readTopic(brokers, target)), told(await readTopic(brokers, topic), isRow));
   assert.equal(result.sent, ids(0, 6_000).filter((id) => id % 97 !== 50).length);
+});
+
+test("a broker that is killed and comes back ends no replay: it goes on by itself, and each record is there once", async (t) => {
+  const broker = await startBroker(t);
+  const address = ["--kafka", broker.brokers.join(",")];
+  const own = connectKafka({ brokers: broker.brokers, clientId: "replay-e2e", connectTimeoutMs: 30_000 });
+  const [topic, table] = [`outage-${randomUUID()}`, join(folder, "outage")];
+  const admin = await own.admin();
+  await admin.createTopic(topic, { partitions: 3 });
+  const sink = await own.transactionalSink({ transactionalId: topic, signal });
+  await sink.send(
+    topic,
+    ids(0, 3_000).map((id) => message(id)),
+  );
+  await sink.commit();
+  await sink.close();
+  await run(["ingest", "--topic", topic, "--table", table, "--keep-raw", "on", "--once", ...address]);
+  const wanted = told(await readTopic(broker.brokers, topic), isRow);
+  const target = `${topic}-again`;
+  const size = ["--rate", "150/s", "--transaction-size", "20KiB", "--json"];
+  const replaying = startLab(["replay", table, "--to-topic", target, ...size, ...address], {
+    cwd: folder,
+    input: "",
+  });
+  t.after(() => replaying.child.kill("SIGKILL"));
+  await until("some of it", async () => {
+    if ((await admin.partitions(target)) === null) return false;
+    return (await admin.watermarks(target)).get(0)!.high > 100n;
+  });
+  await admin.close();
+  await broker.kill();
+  await broker.restart();
+  assert.equal((await replaying.ended).status, 0, replaying.stderr());
+  assertSame(told(await readTopic(broker.brokers, target)), wanted);
+  assert.match(replaying.stderr(), /outage, trying again/);
 });
 
 test("the table, then the live topic at the next offset, while a producer and an ingester run: no gap, no double", async (t) => {
