@@ -52,7 +52,10 @@ const PLACES: readonly (readonly [RegExp, Part])[] = [
   [/\/engine\/raw-batch\./, "copy"],
   [/\/ingest\/(chunk|fingerprint|deferred)\./, "copy"],
   [/\/engine\/(json|text|message|derived|keep-raw|infer)[^/]*$/, "decode"],
-  [/\/columnar\/(json|decode|vector|leaf|schema|build)[^/]*$/, "decode"],
+  [
+    /\/columnar\/(json|leaf-(builder|vector)|table-builder|kafka-columns|copy-words|scatter|partition-rows)[^/]*$/,
+    "decode",
+  ],
   [/\/(formats|ingest\/decode[^/]*)\b/, "decode"],
   [/\/(columnar|engine)\//, "encode"],
   [/\/ingest\/encode[^/]*$/, "encode"],
