@@ -8,6 +8,7 @@ import type { Snapshot } from "../delta/table.ts";
 import { mappingMode } from "../engine/column-mapping.ts";
 import { type Engine, quoteText } from "../engine/instance.ts";
 import { createRelation, type DataFiles } from "../engine/scan.ts";
+import { explainFailure } from "./failure.ts";
 import type { Origin } from "./origin.ts";
 
 export type IndexOptions = {
@@ -82,7 +83,7 @@ async function readGroup(options: IndexOptions, places: readonly number[]): Prom
     );
   } catch (error) {
     signal.throwIfAborted();
-    throw await data.explain(error);
+    throw await explainFailure(error, data);
   } finally {
     await data.close();
   }

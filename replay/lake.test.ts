@@ -166,3 +166,12 @@ test("a place that two rows claim is there once", async (t) => {
   await lake.append([row(0, 2, 2), row(0, 3, 3)]);
   assert.deepEqual(placesOf(await lake.read()), ["0:1", "0:2", "0:3"]);
 });
+
+test("memory that is too small is said so, with the way out", async (t) => {
+  const lake = await lakeTable(t, { columns: { v: "string" } });
+  await lake.append(
+    Array.from({ length: 40 }, (_, n) => row(0, n, n, { columns: `repeat('${n}', 400000) AS v` })),
+  );
+  const work = { ...lake.work, memoryLimitBytes: 12 << 20 };
+  await assert.rejects(lake.read(new Map(), { work }), (error) => isLabError(error, "QUERY_LIMIT"));
+});

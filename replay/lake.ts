@@ -12,6 +12,7 @@ import { type Engine, openEngine, quoteText } from "../engine/instance.ts";
 import { type Column, stream, type Value } from "../engine/result.ts";
 import { createRelation, type DataFiles } from "../engine/scan.ts";
 import type { ExactRecord } from "../kafka/ports.ts";
+import { explainFailure } from "./failure.ts";
 import { indexFiles } from "./file-index.ts";
 import { type Origin, originOf } from "./origin.ts";
 import { before, comparePlaces, END, LAST_INDEX, type Place, type Progress } from "./place.ts";
@@ -230,7 +231,7 @@ async function startsAt(reading: Reading, timestampMs: number): Promise<Map<numb
       }
     } catch (error) {
       signal.throwIfAborted();
-      throw await data.explain(error);
+      throw await explainFailure(error, data);
     } finally {
       await data.close();
     }
@@ -262,7 +263,7 @@ async function* readWindows(options: WindowsOptions): AsyncGenerator<LakeRecord[
       await endWindow(engine, window, signal);
     } catch (error) {
       signal.throwIfAborted();
-      throw await data.explain(error);
+      throw await explainFailure(error, data);
     } finally {
       await data.close();
     }
