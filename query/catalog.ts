@@ -34,10 +34,17 @@ export type CatalogOptions = {
 export function openCatalog(options: CatalogOptions): Catalog {
   const root = options.root.replace(/(?<=[^/:])\/+$/, "");
   const named = options.tables ?? new Map<string, string>();
-  const opened = new Map<string, Promise<{ store: Store; table: Table }>>();
+  const opened = new Map<string, Promise<OpenTable>>();
+  /** Of tables that were made anew since: somebody may still read the old one. */
+  const replaced: Store[] = [];
 
   async function openAt(uri: string, signal: AbortSignal): Promise<Table> {
     let entry = opened.get(uri);
+    if (entry !== undefined && !(await isStill(await entry, signal))) {
+      if (opened.get(uri) === entry) opened.delete(uri);
+      replaced.push((await entry).store);
+      entry = opened.get(uri);
+    }
     if (entry === undefined) {
       entry = openOnce(uri, signal);
       opened.set(uri, entry);
@@ -91,14 +98,36 @@ export function openCatalog(options: CatalogOptions): Catalog {
       const ends = await Promise.allSettled(opened.values());
       opened.clear();
       for (const end of ends) if (end.status === "fulfilled") await end.value.store.close();
+      for (const store of replaced.splice(0)) await store.close();
     },
   };
 }
 
-async function openOnce(uri: string, signal: AbortSignal): Promise<{ store: Store; table: Table }> {
+/** An open table remembers its versions: `birth` tells whether it is still the one that was opened. */
+type OpenTable = { store: Store; table: Table; birth: string; checkedAt: number };
+
+/** A table that was deleted and made anew is noticed within this time. */
+const CHECK_EVERY_MS = 2_000;
+
+async function isStill(open: OpenTable, signal: AbortSignal): Promise<boolean> {
+  if (performance.now() - open.checkedAt < CHECK_EVERY_MS) return true;
+  const birth = await birthOf(open.store, signal);
+  open.checkedAt = performance.now();
+  return birth === open.birth;
+}
+
+/** The oldest file of the log. After a cleanup that is another one, and the table is opened again for nothing. */
+async function birthOf(store: Store, signal: AbortSignal): Promise<string> {
+  for await (const { path, modifiedMs } of store.list("_delta_log/0", { signal }))
+    return `${path} ${modifiedMs}`;
+  return "";
+}
+
+async function openOnce(uri: string, signal: AbortSignal): Promise<OpenTable> {
   const store = await openStore(uri, { signal });
   try {
-    return { store, table: await openTable(store, signal) };
+    const table = await openTable(store, signal);
+    return { store, table, birth: await birthOf(store, signal), checkedAt: performance.now() };
   } catch (error) {
     await store.close();
     throw error;
