@@ -6,6 +6,7 @@ import { type TestContext, test } from "node:test";
 import { tombstoneOf } from "../delta/tombstone.ts";
 import type { DataType } from "../delta/types.ts";
 import { sqlTable, structOf } from "../test/support/sql-table.ts";
+import { until } from "../test/support/until.ts";
 import { openPositions } from "./positions.ts";
 import { openQuery } from "./query.ts";
 
@@ -111,6 +112,26 @@ test("what an append added is told when it is asked for", async (t) => {
   const { commits } = await read(0, true);
   assert.deepEqual(spans(commits[0]!.change!.added!), ["1-2"]);
   assert.deepEqual(commits[0]!.change!.removed, []);
+});
+
+test("a table that was deleted and made anew under its name is soon read as what it is now", async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "positions-"));
+  t.after(() => rm(folder, { recursive: true }));
+  const old = await sqlTable(join(folder, "t"), { _kafka: kafka });
+  for (const offset of [1, 2, 3]) await old.append({ select: rows(offset) });
+  const query = openQuery({ store: folder });
+  t.after(() => query.close());
+  const positions = openPositions(query.context, query.catalog);
+  const read = () => positions.read("t", { kind: "rows", after: -1, addsToo: false }, signal);
+  assert.deepEqual(spans((await read())!.ranges), ["1-1", "2-2", "3-3"]);
+  await rm(join(folder, "t"), { recursive: true });
+  const anew = await sqlTable(join(folder, "t"), { _kafka: kafka });
+  await anew.append({ select: rows(7) });
+  const now = await until("the new table", async () => {
+    const found = await read();
+    return found?.version === 1 && found;
+  });
+  assert.deepEqual(spans(now.ranges), ["7-7"]);
 });
 
 test("a table whose rows do not say where they are from has no positions, nor has one that is not there", async (t) => {
