@@ -1,6 +1,7 @@
 /** What a record's value is, of what the table kept of it. */
 
 import { LabError } from "../core/errors.ts";
+import type { StructField } from "../delta/types.ts";
 import { quoteName } from "../engine/instance.ts";
 import type { Column, Value } from "../engine/result.ts";
 import { jsonWriter } from "./json-row.ts";
@@ -28,33 +29,52 @@ export type ValuePlan = {
 /** `isRawWhole`: every row in question has its raw value, so that nothing else need be read. USAGE where there is no column `value`. */
 export function planValue(origin: Origin, form: ValueForm, isRawWhole: boolean): ValuePlan {
   const { raw, columns } = origin;
-  const rawSelect = raw === undefined ? [] : [`${raw} AS raw`];
-  if (isRawWhole && raw !== undefined)
-    return { select: rawSelect, read: (_, at) => (row) => original(row[at]!) };
-  const valueColumn = columnOf(origin, form);
-  const select =
-    valueColumn === undefined
-      ? columns.map(({ name }) => quoteName(name))
-      : [valueColumn.type === "binary" ? quoteName("value") : `encode(${quoteName("value")})`];
-  const skip = rawSelect.length;
+  if (raw === undefined) return planMade(origin, form);
+  const kept = `${raw} AS raw`;
+  if (isRawWhole) return { select: [kept], read: (_, at) => (row) => original(row[at]!) };
+  const column = columnOf(origin, form);
+  // Columns become values here only in the rows that need them: to take them over costs more than to read them.
+  const made =
+    column === undefined
+      ? `CASE WHEN ${raw} IS NULL THEN struct_pack(${columns.map(({ name }) => `${quoteName(name)} := ${quoteName(name)}`).join(", ")}) END AS made`
+      : `CASE WHEN ${raw} IS NULL THEN ${bytesOf(column)} END AS made`;
+  const select = column === undefined && columns.length === 0 ? [kept] : [kept, made];
   return {
-    select: [...rawSelect, ...select],
+    select,
     read(selected, at) {
-      const first = at + skip;
-      const isOriginalAt = (row: readonly Value[]) => skip > 0 && row[at] !== null;
-      if (valueColumn !== undefined)
-        return (row) =>
-          isOriginalAt(row) ? original(row[at]!) : { ...original(row[first]!), isOriginal: false };
-      const write = jsonWriter(selected.slice(first));
+      const type = selected[at + 1]?.type;
+      const write = jsonWriter(type?.kind === "struct" ? type.fields : []);
       return (row) => {
-        if (isOriginalAt(row)) return original(row[at]!);
-        const rest = row.slice(first);
+        if (row[at] !== null) return original(row[at]!);
+        const rest = row[at + 1] ?? null;
+        if (column !== undefined) return { ...original(rest), isOriginal: false };
         // Where values are kept, a row that has neither value nor columns came of a message that had none.
-        if (skip > 0 && rest.every((one) => one === null)) return { value: null, isOriginal: true };
-        return { value: Buffer.from(write(rest)), isOriginal: false };
+        const fields = (rest ?? []) as readonly Value[];
+        if (fields.every((one) => one === null)) return { value: null, isOriginal: true };
+        return { value: Buffer.from(write(fields)), isOriginal: false };
       };
     },
   };
+}
+
+function planMade(origin: Origin, form: ValueForm): ValuePlan {
+  const column = columnOf(origin, form);
+  if (column !== undefined)
+    return {
+      select: [bytesOf(column)],
+      read: (_, at) => (row) => ({ ...original(row[at]!), isOriginal: false }),
+    };
+  return {
+    select: origin.columns.map(({ name }) => quoteName(name)),
+    read(selected, at) {
+      const write = jsonWriter(selected.slice(at));
+      return (row) => ({ value: Buffer.from(write(row.slice(at))), isOriginal: false });
+    },
+  };
+}
+
+function bytesOf({ name, type }: StructField): string {
+  return type === "binary" ? quoteName(name) : `encode(${quoteName(name)})`;
 }
 
 function columnOf({ columns }: Origin, form: ValueForm) {
