@@ -180,6 +180,9 @@ test("killed at random moments and started again, each record is in the topic on
     "1500/s",
     "--transaction-size",
     "20KiB",
+    // What a killed run leaves there goes with the test's folder.
+    "--scratch",
+    join(folder, "scratch"),
     "--json",
     ...at,
   ];
