@@ -45,9 +45,9 @@ const LEAST_RECORD_BYTES = 7;
  * damaged or of an older format.
  */
 export function readBatchHeader(bytes: Buffer, at: number): BatchHeader | null {
-  if (bytes.length - at < AFTER.records) return null;
+  // Whole messages of older formats may be shorter than a batch's header: what they are is told before they pass for cut off.
+  if (bytes.length - at <= OFFSET.magic) return null;
   const baseOffset = bytes.readBigInt64BE(at);
-  const length = bytes.readInt32BE(at + OFFSET.length);
   const magic = bytes.readInt8(at + OFFSET.magic);
   if (magic !== 2)
     throw new LabError(
@@ -57,6 +57,8 @@ export function readBatchHeader(bytes: Buffer, at: number): BatchHeader | null {
         hint: "let the broker rewrite the topic: log.message.format.version 0.11 or later, and produce it anew",
       },
     );
+  if (bytes.length - at < AFTER.records) return null;
+  const length = bytes.readInt32BE(at + OFFSET.length);
   const end = at + LENGTH_END + length;
   if (length < AFTER.records - LENGTH_END) throw damaged(baseOffset, `it says it is ${length} bytes long`);
   if (end > bytes.length) return null;

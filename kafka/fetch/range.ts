@@ -106,7 +106,10 @@ function fits(piece: Open, batch: BatchHeader, isPacked: boolean): boolean {
 async function appendPacked(piece: Open, batch: BatchHeader, bytes: Buffer, from: bigint): Promise<void> {
   const unpacked = await unpack(batch.codec, bytes.subarray(batch.start, batch.end));
   const place = { bytes: unpacked, start: 0, end: unpacked.length, shift: piece.unpackedBytes };
+  const before = piece.columns.length;
   appendRecords(batch, place, from, piece.columns);
+  // Of a batch whose visible records compaction took, no byte is kept: one that is not packed may come next, and brings its own.
+  if (piece.columns.length === before) return;
   piece.unpacked.push(unpacked);
   piece.unpackedBytes += unpacked.length;
 }
