@@ -114,8 +114,12 @@ function typeNode(type: DataType, { isNullable, level, depth }: Place, nextLeaf:
   return { ...own, kind: "map", repetition, leaf, element, leaves: [leaf, ...element.leaves] };
 }
 
+/** What no valid UTF-8 has. A name that JSON must write with an escape is met nowhere by its bytes: its messages are for the exact way. */
+const UNMET = Buffer.from([0xff]);
+
 function nameOf(text: string): Omit<Field, "node" | "metIn" | "follower"> {
-  const name = Buffer.from(`${text}"`);
+  const isAsWritten = JSON.stringify(text) === `"${text}"`;
+  const name = Buffer.concat([isAsWritten ? Buffer.from(text) : UNMET, Buffer.from('"')]);
   const whole = Buffer.concat([Buffer.from('"'), name, Buffer.from(":\0\0\0")]);
   const length = name.length + 2;
   const words = Int32Array.from({ length: (length + 3) >> 2 }, (_, i) => whole.readInt32LE(i * 4));

@@ -113,3 +113,39 @@ test("of doubled keys the last counts in maps, by escapes as well, and null coun
   assert.equal(rows.get(1)!.n, null);
   assert.equal(String((rows.get(2)!.m as Record<string, unknown>).k), "2");
 });
+
+test("a column whose name JSON must write with an escape takes the field of that name, and no other that looks like it", async (t) => {
+  const bench = await openWorkbench(t);
+  const schema = struct({ "a\\b": "string", 'q"q': "string", s: struct({ "t\tt": "string", z: "long" }) });
+  const right = JSON.stringify({ "a\\b": "1", 'q"q': "2", s: { "t\tt": "3" } });
+  for (const onUnknownField of ["deadletter", "ignore"] as const) {
+    const { encoded, rows } = await bench.encode(
+      batchOf([right, '{"a\\b":"1"}', '{"q"q":"2"}', '{"s":{"t\tt":"3"}}', '{"s":{"t\\tt":"4"}}']),
+      planFor(schema, { onUnknownField }),
+    );
+    const { _kafka, ...row } = rows.get(0)!;
+    assert.deepEqual(row, { "a\\b": "1", 'q"q': "2", s: { "t\tt": "3", z: null } });
+    assert.deepEqual(rows.get(4)!.s, { "t\tt": "4", z: null });
+    assert.equal(rows.get(1)?.["a\\b"] ?? null, null, "a backspace is no backslash");
+    assert.deepEqual(
+      encoded.bad.map(({ index, stage, code }) => `${index} ${stage} ${code}`),
+      onUnknownField === "ignore"
+        ? ["2 decode MALFORMED_JSON", "3 decode MALFORMED_JSON"]
+        : ["1 schema UNKNOWN_FIELD", "2 decode MALFORMED_JSON", "3 decode MALFORMED_JSON"],
+    );
+  }
+});
+
+test("a fraction keeps its digits in a decimal of any scale, and a zero its sign in a double", async (t) => {
+  const bench = await openWorkbench(t);
+  const schema = struct({ d: "decimal(38,10)", e: "decimal(38,20)", f: "double" });
+  const { rows } = await bench.encode(
+    batchOf(['{"d":12345678901234.5,"e":-0.3,"f":-0}', '{"d":99999.99999,"e":123456789012345,"f":-0.0}']),
+    planFor(schema),
+  );
+  const texts = [0, 1].map((i) => ["d", "e", "f"].map((name) => String(rows.get(i)![name])));
+  assert.deepEqual(texts, [
+    ["12345678901234.5000000000", "-0.30000000000000000000", "-0.0"],
+    ["99999.9999900000", "123456789012345.00000000000000000000", "-0.0"],
+  ]);
+});

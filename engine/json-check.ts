@@ -54,7 +54,7 @@ const LETTER_F = 102;
 const LETTER_N = 110;
 const LETTER_U = 117;
 
-/** Digits that a double carries exactly, so that DuckDB's way over a double to a decimal changes none. */
+/** Digits that a double carries exactly: DuckDB's way to a decimal is over a double that it multiplies by the scale's power of ten. */
 const DOUBLE_DIGITS = 15;
 const MAX_DEPTH = 200;
 const SIMPLE_ESCAPES = new Set([...'"\\/bfnrt'].map((character) => character.charCodeAt(0)));
@@ -206,16 +206,21 @@ export function compileJsonCheck(schema: StructType, options: { ignoreUnknown: b
   }
 
   function double(isFloat: boolean): boolean {
+    const from = at;
     if (bytes[at] === MINUS) at++;
+    const isZero = bytes[at] === ZERO;
     const digits = wholeDigits();
-    if (digits <= 0 || digits > 18 || !fraction()) return false;
+    if (digits <= 0 || digits > 18) return false;
+    // To DuckDB -0 is a whole number, which has no sign: only with a fraction or an exponent is it a real one.
+    if (isZero && at - from === 2 && endsNumber()) return false;
+    if (!fraction()) return false;
     if (endsNumber()) return true;
     if (isFloat || (bytes[at]! | 32) !== LETTER_E) return false;
     at++;
     if (bytes[at] === MINUS || bytes[at] === PLUS) at++;
-    const from = at;
+    const first = at;
     while (bytes[at]! >= ZERO && bytes[at]! <= NINE) at++;
-    return at > from && at - from <= 2;
+    return at > first && at - first <= 2;
   }
 
   function fraction(): boolean {
@@ -231,8 +236,9 @@ export function compileJsonCheck(schema: StructType, options: { ignoreUnknown: b
     if (digits <= 0 || digits > node.digits) return false;
     const point = at;
     if (!fraction() || !endsNumber()) return false;
-    const decimals = at === point ? 0 : at - point - 1;
-    return decimals <= node.scale && digits + decimals <= DOUBLE_DIGITS;
+    // A whole number is none of these: it is multiplied as such.
+    if (at === point) return digits <= DOUBLE_DIGITS;
+    return at - point - 1 <= node.scale && digits + node.scale <= DOUBLE_DIGITS;
   }
 
   function twoDigits(): number {

@@ -44,10 +44,13 @@ export type Field = {
   follower: Field | null;
 };
 
+/** What no valid UTF-8 has. A name that JSON must write with an escape is met nowhere by its bytes: its messages are for the exact way. */
+const UNMET = Buffer.from([0xff]);
+
 /** The node of a message of `type`; each call makes one of its own, since a walk keeps notes in it. */
 export function structNode(type: StructType): Node {
   const fields = type.fields.map((field) => ({
-    name: Buffer.from(field.name),
+    name: JSON.stringify(field.name) === `"${field.name}"` ? Buffer.from(field.name) : UNMET,
     node: typeNode(field.type),
     isNullable: field.nullable,
     metIn: 0,
