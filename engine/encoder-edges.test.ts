@@ -2,7 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { recordsOf } from "../kafka/fetch/columns.ts";
 import { batchOf, mapOf, openWorkbench, planFor, struct } from "../test/support/encoder-fixture.ts";
+import { createRawBatch } from "./raw-batch.ts";
 
 /** Half of a surrogate pair, an overlong NUL, a character that is cut off, Latin-1: none of them is UTF-8. */
 const NO_TEXT = [
@@ -148,4 +150,27 @@ test("a fraction keeps its digits in a decimal of any scale, and a zero its sign
     ["12345678901234.5000000000", "-0.30000000000000000000", "-0.0"],
     ["99999.9999900000", "123456789012345.00000000000000000000", "-0.0"],
   ]);
+});
+
+test("a header whose name is no text is kept with what a decoder makes of it, and the file can be read", async (t) => {
+  const bench = await openWorkbench(t);
+  const value = Buffer.from("{}");
+  const headers = [...NO_TEXT.map((bytes) => "#".repeat(bytes.length)), "größe"].map(
+    (name) => [name, Buffer.from("v")] as const,
+  );
+  const records = recordsOf([{ offset: 0n, timestampMs: 0, key: null, value, headers }]);
+  // In Kafka a name is bytes, and only what reads it takes it for text.
+  let at = 0;
+  for (const bytes of NO_TEXT) {
+    at = records.bytes.indexOf("#", at);
+    at += bytes.copy(records.bytes, at);
+  }
+  const batch = createRawBatch();
+  batch.appendAll({ topic: "t", partition: 0, timestampType: "create", generation: 0 }, records);
+  const { rows } = await bench.encode(batch, planFor(struct({ n: "long" })));
+  const read = (rows.get(0)!._kafka as { headers: { key: string }[] }).headers;
+  assert.deepEqual(
+    read.map(({ key }) => key),
+    [...NO_TEXT.map((bytes) => bytes.toString("utf8")), "größe"],
+  );
 });

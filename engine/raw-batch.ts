@@ -1,5 +1,6 @@
 /** Messages as they came, in one growing buffer: no object per message on the way from fetch to file. */
 
+import { isUtf8 } from "node:buffer";
 import { LabError } from "../core/errors.ts";
 import { eachHeader } from "../core/record-headers.ts";
 
@@ -46,7 +47,7 @@ export type RawBatch = {
   keyEnd(index: number): number;
   /**
    * All headers in one piece, under the same terms. Of each its name's length, its value's or -1 for null (int32, little-endian), its name in
-   * UTF-8, its value.
+   * UTF-8 (U+FFFD for what came as none), its value.
    */
   readonly headerBytes: Uint8Array;
   headerStart(index: number): number;
@@ -175,9 +176,11 @@ export function createRawBatch(options: { capacityBytes?: number } = {}): RawBat
 
   function appendHeaders(from: Uint8Array, start: number, end: number): void {
     eachHeader(from, start, end, (nameStart, nameEnd, valueStart, valueEnd) => {
-      headers.appendInt32(nameEnd - nameStart);
+      const name = isText(from, nameStart, nameEnd) ? null : asText(from.subarray(nameStart, nameEnd));
+      headers.appendInt32(name === null ? nameEnd - nameStart : name.length);
       headers.appendInt32(valueStart < 0 ? -1 : valueEnd - valueStart);
-      headers.appendPart(from, nameStart, nameEnd);
+      if (name === null) headers.appendPart(from, nameStart, nameEnd);
+      else headers.append(name);
       if (valueStart >= 0) headers.appendPart(from, valueStart, valueEnd);
     });
   }
@@ -360,6 +363,17 @@ function growingBytes(capacity: number): GrowingBytes {
 function grown<T extends { set(from: T): void }>(from: T, to: T): T {
   to.set(from);
   return to;
+}
+
+/** Whether the bytes are UTF-8. Kafka lets a header's name be any bytes; one that is no text makes a whole file unreadable. */
+function isText(bytes: Uint8Array, start: number, end: number): boolean {
+  for (let i = start; i < end; i++) if (bytes[i]! > 0x7f) return isUtf8(bytes.subarray(start, end));
+  return true;
+}
+
+/** As a decoder reads it: U+FFFD stands for what is no UTF-8. */
+function asText(bytes: Uint8Array): Uint8Array {
+  return Buffer.from(Buffer.from(bytes).toString("utf8"));
 }
 
 /** In the form of `RawBatch.headerBytes`. */
