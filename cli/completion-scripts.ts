@@ -11,7 +11,7 @@ type Completed = {
   name: string;
   summary: string;
   flags: readonly Flag[];
-  /** For each argument in turn the words it may be; null stands for a table. */
+  /** For each argument in turn the words it may be, which its name lists in small letters; null stands for a table. */
   args: readonly (readonly string[] | null)[];
 };
 
@@ -31,8 +31,8 @@ function completed({ name, summary, settings, args }: Command): Completed {
   return {
     ...{ name, summary },
     flags: [...Object.values(settings), ...Object.values(COMMON)].map(flagOf),
-    args: args.map((one) =>
-      one.name === "TABLE" ? null : one.name.includes("|") ? one.name.split("|") : [],
+    args: args.map(({ name }) =>
+      name === "TABLE" ? null : /^[a-z|]*\|[a-z|]*$/.test(name) ? name.split("|") : [],
     ),
   };
 }

@@ -47,6 +47,8 @@ const OFFERED: [line: string[], offered: string[]][] = [
     ["my_topic", "orders"],
   ],
   [["dlq", "list", "orders", "--code", "WRONG_T"], ["WRONG_TYPE"]],
+  [["audit", "d"], ["day"]],
+  [["audit", "day", "D"], []],
   [
     ["ingest", "--once", "--on-bad-record", ""],
     ["deadletter", "stop"],
