@@ -103,6 +103,7 @@ async function day(context: Context, values: AuditValues, asked: string): Promis
   const { dateIn, dayIn } = await import("../audit/day.ts");
   const { auditedTopics } = await import("../audit/facts.ts");
   const { readExpected } = await import("./audit-expected.ts");
+  const { requireAuditTable } = await import("./audit-table.ts");
   const { tablesOfTopic } = await import("./audit-tables.ts");
   const { timeZone, auditTable, auditTopic } = values;
   const date = relativeDate(asked, (ms) => dateIn(timeZone, ms));
@@ -110,6 +111,7 @@ async function day(context: Context, values: AuditValues, asked: string): Promis
   const expected = await readExpected(values.expect);
   return withKafka(context, values, async (admin) =>
     withQuery(values, async (query) => {
+      await requireAuditTable(query.catalog, { table: auditTable, topic: auditTopic }, signal);
       for (;;) {
         const topics = values.topic ? [values.topic] : await auditedTopics(query, auditTable, span, signal);
         for (const topic of expected.keys())
