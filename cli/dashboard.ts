@@ -25,7 +25,7 @@ const WILDCARDS = ["0.0.0.0", "::"];
 
 export const dashboard = defineCommand({
   name: "dashboard",
-  summary: "Serve the page over the tables and processes of a lab; `lab up` starts it",
+  summary: "Serve the page over the tables and processes of a lab, as up does",
   examples: [
     "lab dashboard",
     "lab dashboard --store s3://lab/tables --kafka broker:9092",

@@ -87,7 +87,7 @@ export function segmentsTo(listing: LogListing, target: number | undefined): Seg
   const version = target ?? newest;
   if (version > newest)
     throw new LabError("VERSION_NOT_FOUND", `version ${version} does not exist; the newest is ${newest}`, {
-      hint: "see `lab history`",
+      hint: "`lab history TABLE` lists them",
       details: { version, newest },
     });
   const starts = [...listing.checkpoints.filter((checkpoint) => checkpoint.version <= version), undefined];

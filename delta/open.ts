@@ -137,7 +137,7 @@ export async function openTable(
         throw new LabError(
           "VERSION_NOT_FOUND",
           `version ${version} does not exist; the newest is ${latest.version}`,
-          { hint: "see `lab history`", details: { version, newest: latest.version } },
+          { hint: "`lab history TABLE` lists them", details: { version, newest: latest.version } },
         );
       return passedAt(version, waiting);
     },

@@ -37,7 +37,7 @@ export async function versionAt(
   throw new LabError("TIMESTAMP_NOT_FOUND", `no version is as old as ${iso(timestampMs)}`, {
     hint: first
       ? `the oldest readable version, ${first.version}, is of ${iso(first.timestampMs)}`
-      : "see `lab history`",
+      : "`lab history TABLE` lists them",
     details: { timestampMs },
   });
 }

@@ -15,7 +15,7 @@ export function findSource(word: string, context: SourceContext): MessageSource 
   if (word === "-") return stdinSource(context.stdin);
   if (/\.(ndjson|jsonl|json)$/i.test(word)) return ndjsonSource(word);
   if (/\.csv$/i.test(word)) return csvSource(word);
-  throw new LabError("USAGE", `no such source: ${word}`, {
-    hint: "give dummy, orders, FILE.ndjson, FILE.csv, or - for standard input",
+  throw new LabError("USAGE", `${word} is no source: the ending of a file's name says what is in it`, {
+    hint: "give dummy, orders, FILE.ndjson, .jsonl, .json or .csv, or - for NDJSON on standard input",
   });
 }
