@@ -171,8 +171,19 @@ test("letters are listed and inspected byte by byte; a trial changes nothing, a 
   const row = page.page.locator("#view-letters tbody tr");
   await until("the letters", async () => (await row.count()) === 3, DEADLINE);
   assert.equal(await page.page.locator("#view-letters tbody input:checked").count(), 0, "nothing is ticked");
-  await row.nth(1).getByRole("button", { name: "Inspect" }).click();
   const dialog = page.page.locator("dialog[open]");
+
+  // A dialog that was closed while its letter was still read came back by itself.
+  await page.page.route("**/api/letters/*/one?*", () => {});
+  const dropped = page.page.waitForEvent("requestfailed", { timeout: DEADLINE.deadlineMs });
+  await row.nth(1).getByRole("button", { name: "Inspect" }).click();
+  await until("the reading", async () => /Reading/.test((await dialog.textContent()) ?? ""), DEADLINE);
+  await page.page.keyboard.press("Escape");
+  assert.match((await dropped).url(), /\/one\?/, "what nobody waits for is not asked for any longer");
+  assert.equal(await dialog.count(), 0, "closed stays closed");
+  await page.page.unroute("**/api/letters/*/one?*");
+
+  await row.nth(1).getByRole("button", { name: "Inspect" }).click();
   await until(
     "the bytes",
     async () => /3c 62 3e 62 6f 6c 64/.test((await dialog.textContent()) ?? ""),

@@ -2,16 +2,29 @@
 
 import { byId, h, setText } from "./dom.js";
 
-/** @param {string} title @param {...Node} body */
+let shown = new AbortController();
+
+/**
+ * Shows this instead of what the dialog showed. The signal is aborted once it is closed or shows something else: what is
+ * still being fetched for it must not open it again.
+ * @param {string} title @param {...Node} body
+ */
 export function openDialog(title, ...body) {
+  shown.abort();
+  shown = new AbortController();
   const dialog = /** @type {HTMLDialogElement} */ (byId("dialog"));
   setText(byId("dialog-title"), title);
   byId("dialog-body").replaceChildren(...body);
   if (!dialog.open) dialog.showModal();
+  return shown.signal;
 }
 
 export function connectDialog() {
   const dialog = /** @type {HTMLDialogElement} */ (byId("dialog"));
+  // The event comes later than the closing: by then the dialog may show something else.
+  dialog.addEventListener("close", () => {
+    if (!dialog.open) shown.abort();
+  });
   byId("dialog-close").addEventListener("click", () => dialog.close());
   dialog.addEventListener("click", (event) => {
     if (event.target === dialog) dialog.close();

@@ -130,21 +130,20 @@ export function lettersView() {
   });
   /** @param {Letter} letter */
   const inspect = async (letter) => {
-    openDialog(
+    const signal = openDialog(
       `${letter.topic}-${letter.partition} offset ${count(letter.offset)}`,
       h("p", { class: "note" }, "Reading..."),
     );
     try {
       const query = new URLSearchParams({ topic: letter.topic, place: placeOf(letter) });
-      const found = await getJson(
-        `/api/letters/${encodeURIComponent(name)}/one?${query}`,
-        new AbortController().signal,
-      );
+      const found = await getJson(`/api/letters/${encodeURIComponent(name)}/one?${query}`, signal);
+      if (signal.aborted) return;
       openDialog(
         `${letter.topic}-${letter.partition} offset ${count(letter.offset)}`,
         ...found.map(contentOf),
       );
     } catch (error) {
+      if (signal.aborted) return;
       openDialog("The letter cannot be read", h("p", { class: "problem" }, problemText(problemOf(error))));
     }
   };
@@ -220,7 +219,7 @@ const makeRow = () =>
     h("th", { scope: "row" }),
     h("td"),
     h("td"),
-    h("td"),
+    h("td", { class: "reason" }),
     h("td", { class: "num" }),
     h("td"),
     h("td", {}, h("button", { type: "button", class: "plain" }, "Inspect")),
