@@ -143,7 +143,7 @@ function schemaOf({ schema, partitionColumns, properties, protocol, txns, versio
       {},
       h("th", { scope: "row" }, name),
       h("td", { class: "type" }, type),
-      h("td", {}, nullable ? "may be null" : "never null"),
+      h("td", { class: "nullable" }, nullable ? "may be null" : "never null"),
       h("td", {}, partitionColumns.includes(name) ? "partition" : ""),
     ),
   );
