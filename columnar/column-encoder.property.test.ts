@@ -25,6 +25,8 @@ const CLOCK = fc.constantFrom(
 const ZONE = fc.constantFrom("Z", "+02:00", "-14:00", "+00:59", "+0200", "", "z");
 const DIGITS = fc.bigInt({ min: -(10n ** 20n), max: 10n ** 20n });
 const SMALL = fc.integer({ min: -300, max: 300 });
+/** With a point somewhere in it. */
+const pointed = (digits: string, at: number) => `${digits.slice(0, at)}.${digits.slice(at)}`;
 
 const NUMBERS: Texts = fc.oneof(
   SMALL.map(String),
@@ -35,6 +37,7 @@ const NUMBERS: Texts = fc.oneof(
   fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
   fc.tuple(SMALL, fc.nat(), fc.integer({ min: -30, max: 30 })).map(([a, b, e]) => `${a}.${b}e${e}`),
   fc.tuple(SMALL, fc.nat({ max: 99999 })).map(([a, b]) => `${a}.${b}`),
+  fc.tuple(DIGITS, fc.integer({ min: 1, max: 18 })).map(([digits, at]) => pointed(String(digits), at)),
   fc.constantFrom(
     "0",
     "-0",

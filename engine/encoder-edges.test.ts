@@ -174,3 +174,28 @@ test("a header whose name is no text is kept with what a decoder makes of it, an
     [...NO_TEXT.map((bytes) => bytes.toString("utf8")), "größe"],
   );
 });
+
+test("values of a million digits, and of megabytes of base64, are rows or letters like any others, and nobody waits for them", async (t) => {
+  const bench = await openWorkbench(t);
+  const zeros = "0".repeat(1_000_000);
+  const base64 = "QUJD".repeat(3_000_000);
+  const { encoded, rows } = await bench.encode(
+    batchOf([
+      `{"n":1${zeros}1}`,
+      `{"d":1.${zeros}1}`,
+      `{"n":1.${zeros}}`,
+      `{"t":"2025-11-25T08:00:00.${zeros}1Z"}`,
+      `{"t":"2025-11-25T08:00:00.5${zeros}Z"}`,
+      `{"b":"${base64}"}`,
+      `{"b":"${base64}!"}`,
+    ]),
+    planFor(struct({ n: "long", d: "decimal(10,2)", t: "timestamp", b: "binary" }), {
+      onUnknownField: "deadletter",
+    }),
+  );
+  assert.deepEqual(
+    encoded.bad.map(({ index, code }) => `${index} ${code}`),
+    ["0 OUT_OF_RANGE", "1 OUT_OF_RANGE", "3 BAD_TIME", "6 BAD_BASE64"],
+  );
+  assert.deepEqual([...rows.keys()], [2, 4, 5]);
+});

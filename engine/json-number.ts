@@ -9,13 +9,20 @@ export function exactDecimal(json: string): ExactDecimal {
     json,
   )!;
   const all = `${whole}${fraction}`.replace(/^0+/, "");
-  const digits = all.replace(/0+$/, "");
+  const digits = withoutEndZeros(all);
   if (digits === "") return { isNegative: false, digits: "0", exponent: 0 };
   return {
     isNegative: sign === "-",
     digits,
     exponent: Number(power) - fraction.length + all.length - digits.length,
   };
+}
+
+/** The text up to its last character that is no "0". An expression for that takes a time that grows with the square of the zeros in it. */
+export function withoutEndZeros(text: string): string {
+  let end = text.length;
+  while (text[end - 1] === "0") end--;
+  return text.slice(0, end);
 }
 
 /** Without exponent, as decimal(precision, scale) holds it; undefined where it does not, or not without rounding. */

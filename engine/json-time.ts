@@ -1,5 +1,7 @@
 /** Times in JSON messages: ISO 8601 text, exact to the microsecond, in one spelling that DuckDB reads. */
 
+import { withoutEndZeros } from "./json-number.ts";
+
 export type IsoTime = { kind: "time"; text: string } | { kind: "fault"; reason: string };
 
 const DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
@@ -21,7 +23,7 @@ export function isoTimestamp(text: string, options: { zone: boolean }): IsoTime 
   if (hasZone !== options.zone) return fault(hasZone ? "has a zone" : "has no zone");
   if (sign !== undefined && (Number(zoneHours) > 14 || Number(zoneMinutes) > 59))
     return fault("has a zone that does not exist");
-  const fraction = decimals.replace(/0+$/, "");
+  const fraction = withoutEndZeros(decimals);
   if (fraction.length > MICROS_DIGITS) return fault("is finer than microseconds");
   const zone = sign === undefined ? "Z" : `${sign}${zoneHours}:${zoneMinutes}`;
   const clock = `${hour}:${minute}:${second}${fraction === "" ? "" : `.${fraction}`}`;
