@@ -270,6 +270,19 @@ test("the SQL console completes, keeps a history, sorts exactly, copies, and dra
   assert.deepEqual(page.complaints, []);
 });
 
+test("Run is clicked while offers stand above it: they went as the mouse went down, and the button from under it", async (t) => {
+  const { lab, open } = await start(t);
+  const page = await open("/sql?table=orders");
+  await until("the columns", async () => /20 of|100 of|rows/.test(await page.text("#view-rows .foot")));
+  const offers = page.page.locator("#sql-offers li");
+  await page.page.locator("#sql").fill("");
+  await page.page.locator("#sql").pressSequentially("SELECT amo");
+  await until("an offer", async () => offers.first().isVisible());
+  await page.page.getByRole("button", { name: "Run", exact: true }).click();
+  await until("the run", async () => lab.queries.length === 1);
+  await until("no list", async () => !(await offers.first().isVisible()));
+});
+
 test("frozen, dead, paused and quiet look different and say so in words", async (t) => {
   const { lab, open } = await start(t);
   const page = await open("/t/orders");

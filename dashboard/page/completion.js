@@ -73,7 +73,21 @@ export function completion(editor, known) {
   editor.addEventListener("input", () =>
     pieceAt(editor.value, editor.selectionStart).length >= 2 ? open() : close(),
   );
-  editor.addEventListener("blur", close);
+  let isPressing = false;
+  document.addEventListener("pointerdown", () => (isPressing = true), true);
+  for (const name of ["pointerup", "pointercancel"])
+    document.addEventListener(
+      name,
+      () => {
+        isPressing = false;
+        // After the click: were the list gone before, Run would move from under the pointer and not be clicked.
+        if (document.activeElement !== editor) setTimeout(close);
+      },
+      true,
+    );
+  editor.addEventListener("blur", () => {
+    if (!isPressing) close();
+  });
   return {
     list,
     /** True where the key was the list's own. @param {KeyboardEvent} event */
