@@ -49,7 +49,7 @@ export function sqlError(
   const at = position === undefined ? "" : ` at ${lineAndColumn(sql, position)}`;
   return new LabError("SQL_ERROR", `${message}${at}`, {
     hint: /does not exist|not found/i.test(message)
-      ? "lab show TABLE lists the columns of a table"
+      ? "`lab show TABLE` lists the columns of a table"
       : "one SELECT in DuckDB's SQL, for example: SELECT * FROM orders LIMIT 5",
     details: { position },
     cause,
