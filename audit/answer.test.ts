@@ -73,7 +73,13 @@ test("an origin that was never heard, is silent, lags behind or is ahead of the 
   assert.equal(ask({ beats: [beat(quiet)] }).findings[0]?.sinceMs, SPAN.endMs - 600_000);
   assert.deepEqual(why({ beats: [beat({ lowEventTimeMs: SPAN.endMs - 1 })] }), ["lagging 0"]);
   const ahead = beat({ receivedAtMs: SPAN.endMs - 3_600_000, sentAtMs: SPAN.endMs + 3_600_000 });
-  assert.deepEqual(why({ beats: [ahead] }, SPAN.endMs - 3_590_000), ["skewed 0"]);
+  assert.deepEqual(why({ beats: [ahead] }, SPAN.endMs - 3_590_000), ["running 0", "skewed 0"]);
+});
+
+test("a day that is not over, or of which nobody was heard, is not complete", () => {
+  const closed = beat({ isClosed: true, lowEventTimeMs: DAY + 1, sentAtMs: DAY + 1, receivedAtMs: DAY + 1 });
+  assert.deepEqual(why({ beats: [closed] }, SPAN.endMs - 1), ["running 0"]);
+  assert.deepEqual(why({ beats: [], expected: [] }), ["unheard 0"]);
 });
 
 test("a retired origin is waited for no more, but what it stated still has to be there", () => {
@@ -96,7 +102,8 @@ test("a run that ended in order is not waited for, and not expected on later day
   const closed = beat({ isClosed: true, lowEventTimeMs: DAY + 1, sentAtMs: DAY + 1, receivedAtMs: DAY + 1 });
   assert.equal(ask({ beats: [closed], statements: [stated(0, 1)], settled: [settled(0, 1)] }).answer, "yes");
   const before = beat({ isClosed: true, lowEventTimeMs: DAY - 9, sentAtMs: DAY - 9, receivedAtMs: DAY - 9 });
-  assert.equal(ask({ beats: [before], expected: [] }).answer, "yes");
+  const other = beat({ origin: "web" });
+  assert.equal(ask({ beats: [before, other], expected: ["web"] }).answer, "yes");
 });
 
 test("what came of a window before it was stated is the producer's to state, while its run goes on", () => {

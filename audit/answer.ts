@@ -46,11 +46,13 @@ export type TopicFacts = {
 };
 
 /**
- * Why a span is not complete. Of the producer: `unheard` (an expected origin never sent a heartbeat), `silent` (none for `SILENT_MS`), `lagging`
+ * Why a span is not complete. `running`: it is not over by the clock. Of the producer: `unheard` (an expected origin never sent a heartbeat, or
+ * there is none at all: a topic that nobody audits is never complete), `silent` (none for `SILENT_MS`), `lagging`
  * (its event time has not passed the span yet), `skewed` (its clock is ahead of the broker's, and not believed). Between broker and table:
  * `in flight`, `lost`, `gone` (retention was faster), `doubled`, `altered` (as many, but not the same).
  */
 export type Cause =
+  | "running"
   | "unheard"
   | "silent"
   | "lagging"
@@ -99,7 +101,13 @@ export const SILENT_MS = 60_000;
 export const SKEW_MS = 5 * 60_000;
 
 const STAGES: Record<Cause, Finding["stage"]> = {
-  ...{ unheard: "producer", silent: "producer", lagging: "producer", skewed: "producer" },
+  ...{
+    running: "producer",
+    unheard: "producer",
+    silent: "producer",
+    lagging: "producer",
+    skewed: "producer",
+  },
   ...{ "in flight": "ingest", lost: "ingest", gone: "ingest", doubled: "ingest", altered: "ingest" },
 };
 
@@ -118,6 +126,12 @@ export function answerFor(facts: TopicFacts, span: Span, nowMs: number): TopicAn
   origins.delete(UNSTAMPED.origin);
   const sums = { produced: 0, settled: 0, agreed: 0, letters: 0, unproven: 0 };
   const findings: Finding[] = [];
+  const nobody = { origin: UNSTAMPED.origin, epoch: undefined, windowMs: undefined, count: 0 };
+  // An origin that ended in order may come back while the day lasts.
+  if (nowMs < span.endMs)
+    findings.push({ ...nobody, stage: "producer", cause: "running", sinceMs: span.startMs });
+  else if (origins.size === 0)
+    findings.push({ ...nobody, stage: "producer", cause: "unheard", sinceMs: undefined });
   for (const origin of [...origins].sort()) {
     const of = <T extends Run>(some: readonly T[]) => some.filter((one) => one.origin === origin);
     const beats = of(facts.beats).sort((a, b) => a.epoch - b.epoch);
