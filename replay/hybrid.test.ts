@@ -40,7 +40,11 @@ const recordsOf = (batches: readonly HybridBatch[]) => batches.flatMap(({ record
 const offsetsOf = (records: readonly LakeRecord[], of: number) =>
   records.filter(({ partition }) => partition === of).map(({ offset }) => Number(offset));
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => from + n);
-const json = (id: number) => ({ key: `k${id}`, value: JSON.stringify({ id }), headers: { h: `${id}` } });
+/** Each of its own millisecond: records of one are read together, however many they are. */
+const json = (id: number) => ({
+  ...{ key: `k${id}`, value: JSON.stringify({ id }), headers: { h: `${id}` } },
+  timestampMs: 1_700_000_000_000 + id,
+});
 
 test("the table up to what it settled, then the topic at the next offset: no gap and no double, while a producer runs and whoever reads is stopped anywhere", async (t) => {
   const lab = await streamFixture(t, { mostRecordsPerBatch: 7 });
