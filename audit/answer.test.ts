@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { answerFor, type Beat, type Settled, type Statement, type TopicFacts, UNSTAMPED } from "./answer.ts";
-import { WINDOW_MS } from "./header.ts";
+import { answerFor, type Beat, type Settled, type Statement, type TopicFacts } from "./answer.ts";
+import { UNSTAMPED, WINDOW_MS } from "./header.ts";
 
 const DAY = Date.UTC(2026, 10, 29);
 const SPAN = { startMs: DAY, endMs: DAY + 24 * 3_600_000 };

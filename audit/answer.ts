@@ -1,7 +1,7 @@
 /** Is a span of event time complete in a table? Decided from what producers state, what commits settled, and where the ingester is; pure. */
 
 import type { Span } from "./day.ts";
-import { WINDOW_MS } from "./header.ts";
+import { UNSTAMPED, WINDOW_MS } from "./header.ts";
 
 /** What a run of an origin sent of a window: totals that the broker acknowledged, as of its highest revision. */
 export type Statement = Run & { windowMs: number; count: number; checksum: number };
@@ -91,9 +91,6 @@ export type TopicAnswer = {
   percent: number;
   findings: readonly Finding[];
 };
-
-/** The origin of messages that say nothing of themselves. */
-export const UNSTAMPED: Run = { origin: "", epoch: 0 };
 
 /** Heartbeats come every 10 s: six are missing. */
 export const SILENT_MS = 60_000;

@@ -42,6 +42,9 @@ export type Stamp = {
   windowSequence: number;
 };
 
+/** The run that messages without a stamp are of. */
+export const UNSTAMPED: Pick<Stamp, "origin" | "epoch"> = { origin: "", epoch: 0 };
+
 /** Version 1 of the header's schema. It never changes: another version has another fingerprint. */
 export const STAMP_SCHEMA = {
   type: "record",

@@ -1,6 +1,7 @@
 /** How far a topic is settled in the tables that its messages go to. */
 
 import type { Snapshot } from "../delta/table.ts";
+import { settledOffsets } from "../engine/settled-offsets.ts";
 import type { Watermarks } from "../kafka/ports.ts";
 
 export type Progress = {
@@ -14,26 +15,16 @@ export type Progress = {
 export function progressOf(
   topic: string,
   marks: ReadonlyMap<number, Watermarks>,
-  snapshots: readonly Snapshot[],
+  snapshots: readonly Pick<Snapshot, "txns">[],
 ): Progress {
   let [lag, gone] = [0n, 0n];
+  const settled = snapshots.map((snapshot) => settledOffsets(snapshot, topic));
   for (const [partition, { low, high }] of marks) {
-    const next = snapshots.reduce(
-      (most, snapshot) => larger(most, nextOffset(snapshot, topic, partition)),
-      0n,
-    );
+    const next = settled.reduce((most, offsets) => larger(most, (offsets.get(partition) ?? -1n) + 1n), 0n);
     lag += larger(0n, high - larger(next, low));
     gone += larger(0n, low - next);
   }
   return { lag: Number(lag), gone: Number(gone) };
-}
-
-/** One past the last settled offset, by whichever app; 0 where none is. */
-function nextOffset(snapshot: Snapshot, topic: string, partition: number): bigint {
-  const end = `/${topic}-${partition}`;
-  let next = 0n;
-  for (const [id, { version }] of snapshot.txns()) if (id.endsWith(end)) next = larger(next, version + 1n);
-  return next;
 }
 
 const larger = (a: bigint, b: bigint) => (a > b ? a : b);

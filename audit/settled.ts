@@ -1,29 +1,15 @@
 /** What commits of a table settled of each run and window, as `commitInfo.lab.audit` tells it. Pure. */
 
 import type { CommitInfo } from "../delta/actions.ts";
-import { labInfoOf } from "../engine/lab-info.ts";
+import { auditsOf } from "../engine/lab-info.ts";
 import type { Settled } from "./answer.ts";
 import { addChecksums } from "./header.ts";
-
-/** `commitInfo.lab.audit`: one for each run of an origin and topic. */
-export type AuditInfo = {
-  topic: string;
-  origin: string;
-  epoch: number;
-  windows: readonly {
-    /** Start, in ms. */
-    start: number;
-    received: number;
-    letters: number;
-    checksum: number;
-  }[];
-};
 
 /** The sums over commits of what `topic` brought. */
 export function sumSettled(topic: string, commits: Iterable<CommitInfo | undefined>): Settled[] {
   const sums = new Map<string, Settled>();
   for (const info of commits) {
-    for (const { origin, epoch, windows, ...one } of auditOf(info)) {
+    for (const { origin, epoch, windows, ...one } of auditsOf(info)) {
       if (one.topic !== topic) continue;
       for (const { start, received, letters, checksum } of windows) {
         const key = JSON.stringify([origin, epoch, start]);
@@ -38,11 +24,4 @@ export function sumSettled(topic: string, commits: Iterable<CommitInfo | undefin
     }
   }
   return [...sums.values()];
-}
-
-/** None for commits of others, and for those of messages that were not stamped. */
-function auditOf(info: CommitInfo | undefined): readonly AuditInfo[] {
-  if (labInfoOf(info) === undefined) return [];
-  const lab = info?.lab as { audit?: unknown } | undefined;
-  return Array.isArray(lab?.audit) ? (lab.audit as AuditInfo[]) : [];
 }

@@ -1,10 +1,12 @@
 /** `lab audit`: is a day complete in the tables, and if not, what is missing of whom, where, and why? */
 
+import type { DayAnswer } from "../audit/day-answer.ts";
 import { LabError } from "../core/errors.ts";
 import { toJson } from "../core/ops.ts";
 import { sleep } from "../core/retry.ts";
 import { named, toggle } from "../core/setting-kinds.ts";
 import { SETTINGS as COMMON_SETTINGS, setting, type Values } from "../core/settings.ts";
+import type { Admin, Kafka } from "../kafka/ports.ts";
 import { nearNames } from "../query/near-names.ts";
 import { ASK, withQuery } from "./ask.ts";
 import { auditDocument, auditPage } from "./audit-print.ts";
@@ -109,7 +111,7 @@ async function day(context: Context, values: AuditValues, asked: string): Promis
   const date = relativeDate(asked, (ms) => dateIn(timeZone, ms));
   const span = dayIn(timeZone, date);
   const expected = await readExpected(values.expect);
-  return withKafka(context, values, async (admin) =>
+  return withAdmin(context, values, async (admin) =>
     withQuery(values, async (query) => {
       await requireAuditTable(query.catalog, { table: auditTable, topic: auditTopic }, signal);
       for (;;) {
@@ -138,11 +140,7 @@ async function day(context: Context, values: AuditValues, asked: string): Promis
 }
 
 /** The first thing that keeps a day open, in a few words. */
-function waitingFor({
-  topics,
-}: {
-  topics: readonly { topic: string; findings: readonly { cause: string; origin: string }[] }[];
-}): string {
+function waitingFor({ topics }: DayAnswer): string {
   for (const { topic, findings } of topics)
     for (const { cause, origin } of findings) return `${topic}, ${origin}: ${cause}`;
   return "no topic was heard of";
@@ -154,11 +152,8 @@ async function retire(context: Context, values: AuditValues, origin: string): Pr
     throw new LabError("USAGE", `of which topic is ${origin} to be retired?`, {
       hint: `lab audit retire ${origin} --topic orders`,
     });
-  const { connectKafka } = await import("../kafka/client.ts");
   const { retirement } = await import("../audit/retire.ts");
-  const access = await kafkaAccess(values, context);
-  const kafka = connectKafka({ ...access, clientId: "lab-audit", connectTimeoutMs: values.connectTimeout });
-  const sink = await kafka.sink({ acks: "all", idempotent: true });
+  const sink = await (await connect(context, values)).sink({ acks: "all", idempotent: true });
   try {
     const value = JSON.stringify(retirement(topic, origin, Date.now()));
     await sink.send(auditTopic, [{ key: origin, value }]);
@@ -173,15 +168,18 @@ async function retire(context: Context, values: AuditValues, origin: string): Pr
   return 0;
 }
 
-async function withKafka<T>(
-  context: Context,
-  values: AuditValues,
-  work: (admin: Awaited<ReturnType<import("../kafka/ports.ts").Kafka["admin"]>>) => Promise<T>,
-): Promise<T> {
+async function connect(context: Context, values: AuditValues): Promise<Kafka> {
   const { connectKafka } = await import("../kafka/client.ts");
   const access = await kafkaAccess(values, context);
-  const kafka = connectKafka({ ...access, clientId: "lab-audit", connectTimeoutMs: values.connectTimeout });
-  const admin = await kafka.admin();
+  return connectKafka({ ...access, clientId: "lab-audit", connectTimeoutMs: values.connectTimeout });
+}
+
+async function withAdmin<T>(
+  context: Context,
+  values: AuditValues,
+  work: (admin: Admin) => Promise<T>,
+): Promise<T> {
+  const admin = await (await connect(context, values)).admin();
   try {
     return await work(admin);
   } finally {

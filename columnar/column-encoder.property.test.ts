@@ -126,9 +126,22 @@ const ANYTHING: Texts = fc.oneof(
 
 const WHOLE = ["byte", "short", "integer", "long"] as const;
 const PRIMITIVES: readonly DataType[] = [
-  "string", "boolean", "float", "double", "binary", "date", "timestamp", "timestamp_ntz",
-  ...WHOLE, "decimal(9,2)", "decimal(18,0)", "decimal(2,2)", "decimal(38,10)", "decimal(38,0)", "void",
-]; // biome-ignore format: a list
+  "string",
+  "boolean",
+  "float",
+  "double",
+  "binary",
+  "date",
+  "timestamp",
+  "timestamp_ntz",
+  ...WHOLE,
+  "decimal(9,2)",
+  "decimal(18,0)",
+  "decimal(2,2)",
+  "decimal(38,10)",
+  "decimal(38,0)",
+  "void",
+];
 
 function textsOf(type: DataType): Texts {
   if (typeof type !== "string") {

@@ -2,10 +2,8 @@
 
 import { decimalOf } from "../delta/schema.ts";
 import type { DataType, StructType } from "../delta/types.ts";
+import { metBytes, SAFE_DIGITS } from "../engine/json-shape.ts";
 import type { LeafBuilder } from "./leaf-builder.ts";
-
-/** Digits that surely fit, whatever they are. */
-const SAFE_DIGITS: Readonly<Record<string, number>> = { byte: 2, short: 4, integer: 9, long: 18 };
 
 export type Kind =
   | "string"
@@ -114,12 +112,8 @@ function typeNode(type: DataType, { isNullable, level, depth }: Place, nextLeaf:
   return { ...own, kind: "map", repetition, leaf, element, leaves: [leaf, ...element.leaves] };
 }
 
-/** What no valid UTF-8 has. A name that JSON must write with an escape is met nowhere by its bytes: its messages are for the exact way. */
-const UNMET = Buffer.from([0xff]);
-
 function nameOf(text: string): Omit<Field, "node" | "metIn" | "follower"> {
-  const isAsWritten = JSON.stringify(text) === `"${text}"`;
-  const name = Buffer.concat([isAsWritten ? Buffer.from(text) : UNMET, Buffer.from('"')]);
+  const name = Buffer.concat([metBytes(text), Buffer.from('"')]);
   const whole = Buffer.concat([Buffer.from('"'), name, Buffer.from(":\0\0\0")]);
   const length = name.length + 2;
   const words = Int32Array.from({ length: (length + 3) >> 2 }, (_, i) => whole.readInt32LE(i * 4));

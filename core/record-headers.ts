@@ -32,6 +32,18 @@ export function eachHeader(
   }
 }
 
+/** Whether one of the headers of the same place has this name, looked for without making anything of them. */
+export function hasHeader(bytes: Uint8Array, start: number, end: number, name: Uint8Array): boolean {
+  let isThere = false;
+  eachHeader(bytes, start, end, (nameStart, nameEnd) => {
+    if (isThere || nameEnd - nameStart !== name.length) return;
+    let i = 0;
+    while (i < name.length && bytes[nameStart + i] === name[i]) i++;
+    isThere = i === name.length;
+  });
+  return isThere;
+}
+
 /** The headers of the same place: in order, a name perhaps more than once. Values are views, of the kind that `bytes` are. */
 export function readHeaders<T extends Uint8Array>(
   bytes: T,

@@ -4,7 +4,7 @@ import { decimalOf } from "../delta/schema.ts";
 import type { DataType, StructType } from "../delta/types.ts";
 
 /** Digits that surely fit, whatever they are. */
-const SAFE_DIGITS: Readonly<Record<string, number>> = { byte: 2, short: 4, integer: 9, long: 18 };
+export const SAFE_DIGITS: Readonly<Record<string, number>> = { byte: 2, short: 4, integer: 9, long: 18 };
 
 type Kind =
   | "string"
@@ -44,13 +44,18 @@ export type Field = {
   follower: Field | null;
 };
 
-/** What no valid UTF-8 has. A name that JSON must write with an escape is met nowhere by its bytes: its messages are for the exact way. */
+/** What no valid UTF-8 has. */
 const UNMET = Buffer.from([0xff]);
+
+/** The bytes by which a field is met. A name that JSON must write with an escape is met nowhere: its messages are for the exact way. */
+export function metBytes(name: string): Uint8Array {
+  return JSON.stringify(name) === `"${name}"` ? Buffer.from(name) : UNMET;
+}
 
 /** The node of a message of `type`; each call makes one of its own, since a walk keeps notes in it. */
 export function structNode(type: StructType): Node {
   const fields = type.fields.map((field) => ({
-    name: JSON.stringify(field.name) === `"${field.name}"` ? Buffer.from(field.name) : UNMET,
+    name: metBytes(field.name),
     node: typeNode(field.type),
     isNullable: field.nullable,
     metIn: 0,

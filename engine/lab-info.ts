@@ -35,3 +35,27 @@ export function labInfoOf(info: CommitInfo | undefined): LabInfo | undefined {
 export function offsetsOf(info: CommitInfo | undefined): OffsetRange[] {
   return labInfoOf(info)?.partitions ?? [];
 }
+
+/** `commitInfo.lab.audit`: what became of stamped messages, one for each run of an origin; those without a stamp are in windows of their Kafka time. */
+export type AuditInfo = {
+  topic: string;
+  origin: string;
+  epoch: number;
+  windows: readonly AuditWindow[];
+};
+
+export type AuditWindow = {
+  /** In ms. */
+  start: number;
+  /** All messages that were settled: rows, letters, and what a transform left out. */
+  received: number;
+  letters: number;
+  checksum: number;
+};
+
+/** None for commits of others, and for those of messages that were not stamped. */
+export function auditsOf(info: CommitInfo | undefined): readonly AuditInfo[] {
+  if (labInfoOf(info) === undefined) return [];
+  const lab = info?.lab as { audit?: unknown } | undefined;
+  return Array.isArray(lab?.audit) ? (lab.audit as AuditInfo[]) : [];
+}

@@ -6,28 +6,13 @@ import {
   decodeStamp,
   messageChecksum,
   type Stamp,
+  UNSTAMPED,
   windowOf,
 } from "../audit/header.ts";
+import type { AuditInfo, AuditWindow } from "../engine/lab-info.ts";
 
 type Headers = readonly (readonly [name: string, value: Uint8Array | null])[];
 type Message = { headers: Headers; value: Uint8Array | null; timestampMs: number };
-
-/** `commitInfo.lab.audit`: one for each run of an origin; messages without a stamp are of the origin "", in windows of their Kafka time. */
-export type AuditInfo = {
-  topic: string;
-  origin: string;
-  epoch: number;
-  windows: AuditWindow[];
-};
-
-export type AuditWindow = {
-  /** In ms. */
-  start: number;
-  /** All messages that were settled: rows, letters, and what a transform left out. */
-  received: number;
-  letters: number;
-  checksum: number;
-};
 
 export type AuditCounts = {
   received(message: Message): void;
@@ -40,9 +25,6 @@ export type AuditCounts = {
 
 type Run = { origin: string; epoch: number; windows: ReadonlyMap<number, AuditWindow> };
 
-/** The run of messages that say nothing of themselves. */
-const NOBODY = { origin: "", epoch: 0 };
-
 export function createAuditCounts(): AuditCounts {
   const runs = new Map<string, Run & { windows: Map<number, AuditWindow> }>();
   const unstamped = new Map<number, AuditWindow>();
@@ -50,7 +32,7 @@ export function createAuditCounts(): AuditCounts {
   let last: AuditWindow = { start: Number.NaN, received: 0, letters: 0, checksum: 0 };
 
   function windowsOf({ origin, epoch }: Pick<Stamp, "origin" | "epoch">): Map<number, AuditWindow> {
-    if (origin === NOBODY.origin) return unstamped;
+    if (origin === UNSTAMPED.origin) return unstamped;
     const key = `${epoch}/${origin}`;
     const run = runs.get(key) ?? { origin, epoch, windows: new Map() };
     runs.set(key, run);
@@ -87,7 +69,7 @@ export function createAuditCounts(): AuditCounts {
       }
     },
     get runs() {
-      return [...runs.values(), ...(unstamped.size > 0 ? [{ ...NOBODY, windows: unstamped }] : [])];
+      return [...runs.values(), ...(unstamped.size > 0 ? [{ ...UNSTAMPED, windows: unstamped }] : [])];
     },
   };
 }
@@ -102,7 +84,7 @@ export function sumAuditCounts(counts: readonly AuditCounts[]): AuditCounts {
 /** As a commit says it; nothing where no message had a stamp: then nobody audits the topic. */
 export function auditInfos(topic: string, counts: readonly AuditCounts[]): AuditInfo[] {
   const { runs } = sumAuditCounts(counts);
-  if (runs.every(({ origin }) => origin === NOBODY.origin)) return [];
+  if (runs.every(({ origin }) => origin === UNSTAMPED.origin)) return [];
   return runs.map(({ origin, epoch, windows }) => ({
     ...{ topic, origin, epoch },
     windows: [...windows.values()].sort((a, b) => a.start - b.start),

@@ -2,6 +2,8 @@
 
 import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
+import { AUDIT_HEADER } from "../audit/header.ts";
+import { hasHeader } from "../core/record-headers.ts";
 import type { StructType } from "../delta/types.ts";
 import { isStorableTime } from "../engine/encode-apart.ts";
 import type { EncodedFile, LetterStage } from "../engine/encoder.ts";
@@ -63,6 +65,8 @@ export function emptyChunk(capacityBytes = 0): ChunkContent {
   };
 }
 
+const STAMP = Buffer.from(AUDIT_HEADER);
+
 /** What a record takes beside its bytes: offset, times and the like, here and in the engine. */
 const RECORD_BYTES = 64;
 
@@ -113,17 +117,18 @@ export function appendBatch(
 ): void {
   const { raw } = chunk;
   const { records, topic, partition, timestampType } = batch;
-  const { length, timestampsMs, headerStarts, headerEnds } = records;
+  const { bytes, length, timestampsMs, headerStarts, headerEnds } = records;
   if (!raw || length === 0) return;
   const counts = chunk.counts.get(partition) ?? newCounts(records.at(0));
-  // What has no headers has no stamp, and no object is made of it.
+  // No object is made of what has no stamp.
   const unstamped = { headers: [], value: null, timestampMs: 0 };
   for (let index = 0; index < length; index++) {
     const timestampMs = timestampsMs[index]!;
     if (timestampMs < counts.minTimestampMs) counts.minTimestampMs = timestampMs;
     if (timestampMs > counts.maxTimestampMs) counts.maxTimestampMs = timestampMs;
     unstamped.timestampMs = timestampMs;
-    chunk.audit.received(headerStarts[index] === headerEnds[index] ? unstamped : records.at(index));
+    const isStamped = hasHeader(bytes, headerStarts[index]!, headerEnds[index]!, STAMP);
+    chunk.audit.received(isStamped ? records.at(index) : unstamped);
   }
   const place = { topic, partition, timestampType, generation: recordGeneration };
   if (!verdicts?.size) raw.appendAll(place, records);

@@ -3,11 +3,12 @@
 import { LabError } from "../core/errors.ts";
 import { retry, sleep } from "../core/retry.ts";
 import type { Snapshot, Table } from "../delta/table.ts";
+import { settledOffsets } from "../engine/settled-offsets.ts";
 import type { Admin, FetchedBatch, Kafka } from "../kafka/ports.ts";
+import { generationAt } from "./generation.ts";
 import { type LakeRecord, type LakeWork, openLake } from "./lake.ts";
 import { expired, liveTopic } from "./live-topic.ts";
 import { comparePlaces, type Place } from "./place.ts";
-import { generationAt, settledOffsets } from "./settled.ts";
 import { moved, placeAt } from "./stream-table.ts";
 import type { ValueForm } from "./value.ts";
 

@@ -2,9 +2,10 @@
 
 import { LabError } from "../core/errors.ts";
 import type { Table } from "../delta/table.ts";
+import { settledOffsets } from "../engine/settled-offsets.ts";
+import { generationAt } from "./generation.ts";
 import type { Lake } from "./lake.ts";
 import { before, END, LAST_INDEX, type Place } from "./place.ts";
-import { generationAt, settledOffsets } from "./settled.ts";
 
 /**
  * - versions: offsets that version `from` and later ones settled, whatever became of the files since.

@@ -3,6 +3,7 @@
 import { isLabError, LabError } from "../core/errors.ts";
 import { retry, sleep } from "../core/retry.ts";
 import type { Table } from "../delta/table.ts";
+import { settledOffsets } from "../engine/settled-offsets.ts";
 import type { Admin, Kafka, TransactionalSink } from "../kafka/ports.ts";
 import { recordBytes } from "../kafka/record-batch.ts";
 import { type Lake, type LakeRecord, type LakeWork, openLake } from "./lake.ts";
@@ -16,7 +17,6 @@ import {
   transactionalIdOf,
 } from "./progress.ts";
 import { type From, fromText, startOf } from "./range.ts";
-import { settledOffsets } from "./settled.ts";
 import { prepareTarget } from "./target.ts";
 import type { ValueForm } from "./value.ts";
 
