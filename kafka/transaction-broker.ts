@@ -3,16 +3,14 @@
  * order, starts no producer id before the first transaction, and hides which request of a commit failed.
  */
 
-import { createErrorFromCode } from "kafkajs/src/protocol/error.js";
 import produceResponse from "kafkajs/src/protocol/requests/produce/v7/response.js";
 import { isLabError, LabError } from "../core/errors.ts";
 import { retry } from "../core/retry.ts";
 import { type Broker, type Cluster, createCluster } from "./cluster.ts";
 import { newClient } from "./connection.ts";
 import { classify } from "./failures.ts";
+import { type EncodedPartition, type LeaderConnections, sendToLeaders } from "./leader-sends.ts";
 import type { KafkaOptions, TransactionOptions } from "./ports.ts";
-
-export type EncodedPartition = { partition: number; batch: Buffer };
 
 /** One producer in the eyes of the brokers. Every call rejects with a LabError. */
 export type TransactionBroker = {
@@ -137,25 +135,18 @@ export async function openTransactionBroker(
       await asking(topic, () => patiently(ask, isSoon));
     },
     async produce(topic, partitions) {
-      await asking(topic, async () => {
-        const led = await leadersOf(topic);
-        const byLeader = new Map<number, EncodedPartition[]>();
-        for (const one of partitions) {
-          const leader = led.get(one.partition)!;
-          byLeader.set(leader, [...(byLeader.get(leader) ?? []), one]);
-        }
-        const sending = [...byLeader].map(async ([nodeId, encoded]) => {
+      const connections: LeaderConnections = {
+        leaders: () => leadersOf(topic),
+        forgetLeaders: () => void leaders.delete(topic),
+        async send(nodeId, encoded) {
           const broker = (await cluster.findBroker({ nodeId })) as InnerBroker;
-          const answer = await broker.connectionPool.send(
-            produceRequest(transactionalId, topic, encoded, broker),
-          );
-          for (const { errorCode } of answer.topics.flatMap((entry) => entry.partitions))
-            if (errorCode !== 0) throw createErrorFromCode(errorCode);
-        });
-        // All of them end before it is said that one failed: nothing may be on its way when the transaction is given up.
-        const failed = (await Promise.allSettled(sending)).find(({ status }) => status === "rejected");
-        if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
-      });
+          const request = produceRequest(transactionalId, topic, encoded, broker);
+          const { topics } = await broker.connectionPool.send(request);
+          return topics.flatMap((entry) => entry.partitions);
+        },
+        patiently,
+      };
+      await asking(topic, () => sendToLeaders(connections, partitions));
     },
     commit: () => end(true),
     abort: () => end(false),
