@@ -9,7 +9,7 @@ export type Packing = {
   /** Size that files shall have, in bytes. */
   targetBytes: number;
   /**
-   * "full": as few files as the target allows. "tiered": a file waits until the smaller ones beside it have its size together, so
+   * "full": as few files as the target allows. "tiered": a file waits until the smaller ones that it is joined with have its size together, so
    * that each row is written again about log2(target / first size) times in its life, however often this runs.
    */
   rule: "full" | "tiered";
@@ -21,10 +21,15 @@ const FULL = 0.75;
 const CRUMB_BYTES = 64 * 1024;
 
 /** The bins of all partitions; in each the order of `adds` is kept. A file with deleted rows may be a bin of its own. */
-export function packBins(adds: Iterable<Add>, packing: Packing): Bin[] {
-  return byPartition(candidates(adds, packing.targetBytes))
-    .flatMap((files) => fill(packing.rule === "full" ? files : ripe(files), packing.targetBytes))
-    .filter((bin) => bin.length > 1 || bin[0]!.deletionVector !== undefined);
+export function packBins(adds: Iterable<Add>, { targetBytes, rule }: Packing): Bin[] {
+  return byPartition(candidates(adds, targetBytes))
+    .flatMap((files) => (rule === "full" ? fill(files, targetBytes) : tiers(files, targetBytes)))
+    .filter((bin) => bin.length > 1 || bin[0]?.deletionVector !== undefined);
+}
+
+/** What is ripe may need several bins, and in each the largest must have found its like again, unless the bin is full then. */
+function tiers(files: readonly Add[], targetBytes: number): Add[][] {
+  return fill(ripe(files), targetBytes).map((bin) => (sizeOf(bin) >= FULL * targetBytes ? bin : ripe(bin)));
 }
 
 /** One at a time: most files of a large table are full. */
@@ -64,17 +69,19 @@ function fill(files: readonly Add[], targetBytes: number): Add[][] {
   return bins;
 }
 
-/** The smallest files, up to the first that is larger than all before it together. */
+/** The smallest files, up to the last that is no larger than all smaller ones together; and those with deleted rows. In their order. */
 function ripe(files: readonly Add[]): Add[] {
-  const bySize = files.map((file, place) => ({ file, place })).sort((a, b) => a.file.size - b.file.size);
-  let bytes = 0;
-  const taken: typeof bySize = [];
-  for (const one of bySize) {
-    const { size, deletionVector } = one.file;
-    const isRipe = taken.length === 0 || size <= Math.max(bytes, CRUMB_BYTES) || deletionVector !== undefined;
-    if (!isRipe) break;
-    taken.push(one);
-    bytes += size;
+  const bySize = [...files].sort((a, b) => a.size - b.size);
+  let count = 0;
+  let smaller = 0;
+  for (const [i, { size }] of bySize.entries()) {
+    if (size <= Math.max(smaller, CRUMB_BYTES)) count = i + 1;
+    smaller += size;
   }
-  return taken.sort((a, b) => a.place - b.place).map(({ file }) => file);
+  const taken = new Set(bySize.slice(0, count));
+  return files.filter((file) => taken.has(file) || file.deletionVector !== undefined);
+}
+
+function sizeOf(files: readonly Add[]): number {
+  return files.reduce((bytes, { size }) => bytes + size, 0);
 }
