@@ -1,0 +1,40 @@
+/** A change of one row as every source says it once it is decoded: which key, what it is now, and where in the source's history it stands. */
+
+import type { Position } from "./position.ts";
+
+/** Where Kafka has a change. A topic that was made anew has the next generation. */
+export type Place = { partition: number; offset: bigint; generation: number };
+
+/** What orders a change among others: its position in the source's log where the message tells one, and its place in Kafka. */
+export type Order = { position: Position | null; place: Place };
+
+export type Change = Order & {
+  /** `upsert`: the row is this now, whether it was there or not. `delete`: there is none. */
+  kind: "upsert" | "delete";
+  /** The same text for the same key, whatever its columns' types: `keyText`. */
+  key: string;
+  /**
+   * A JSON object in UTF-8. Of an upsert the row, whose key columns are there and none of them null, without the columns in `absent`. Of a
+   * delete the key columns alone.
+   */
+  row: Uint8Array;
+  /** Columns whose value the message leaves out because it did not change (Postgres keeps large values aside): what is stored stays. */
+  absent: readonly string[];
+  /** What is stored is older than a delete that came in between: of `absent` columns nothing is known. */
+  isFresh: boolean;
+  /** Kafka's time of the message, in ms. */
+  timestampMs: number;
+};
+
+/** Everything older than this is gone, whatever its key. */
+export type Truncate = Order & { kind: "truncate"; timestampMs: number };
+
+/** What a batch comes to: at most one change a key, and truncates that come before them. Everything in `changes` is newer than each truncate. */
+export type Folded = {
+  changes: readonly Change[];
+  truncates: readonly Truncate[];
+  /** How many changes a later one of the batch took the place of. */
+  folded: number;
+  /** How many times two changes of a key were put in an order that nothing proves (`compareOrder`). */
+  uncertain: number;
+};
