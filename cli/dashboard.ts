@@ -19,6 +19,7 @@ import { createLabControl } from "./lab-control.ts";
 import { createLabWork } from "./lab-work.ts";
 import { chaosToken } from "./process-orders.ts";
 import { OPS, servePart } from "./serve-part.ts";
+import { openTableMarks } from "./table-marks.ts";
 
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 const WILDCARDS = ["0.0.0.0", "::"];
@@ -113,6 +114,7 @@ export const dashboard = defineCommand({
       store: values.store,
       limits: { memoryLimitBytes: values.memory, threads: values.threads },
     });
+    const marks = openTableMarks(values.store);
     const token = env.LAB_PAGE_TOKEN || randomBytes(16).toString("hex");
     const ownHost = WILDCARDS.includes(values.host) ? [] : [values.host];
     const watching = new AbortController();
@@ -122,6 +124,7 @@ export const dashboard = defineCommand({
     const registry = new Registry();
     const app = createDashboard({
       ...{ tables, control, token, alerts, ledger, registry, log, positions: tables.positions },
+      marks: marks.read,
       allowedHosts: [...LOOPBACK, ...ownHost, ...values.allowedHosts],
     });
     const server = createServer(app);
@@ -150,6 +153,7 @@ export const dashboard = defineCommand({
       ending.abort(new Error("the dashboard ends"));
       await Promise.all([ended, ledger.ended]);
       await tables.close();
+      await marks.close();
       await control.close();
     }
   },

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { LabError } from "../core/errors.ts";
 import { sendJson } from "./reply.ts";
 import { parse, whileOpen } from "./request.ts";
-import type { PositionReader, TableReader } from "./tables.ts";
+import type { MarkReader, PositionReader, TableReader } from "./tables.ts";
 
 const MAX_VERSIONS = 10_000;
 const MAX_PREVIEW_ROWS = 1_000;
@@ -42,7 +42,11 @@ const Query = z
   .refine((query) => query.version === undefined || query.at === undefined, "give version or at, not both");
 
 /** Routes under /api, without /api/events. */
-export function apiRoutes(tables: TableReader, positions: Pick<PositionReader, "find">): Router {
+export function apiRoutes(
+  tables: TableReader,
+  positions: Pick<PositionReader, "find">,
+  marks: MarkReader,
+): Router {
   const api = Router();
 
   api.get("/tables", async (request, response) => {
@@ -53,6 +57,10 @@ export function apiRoutes(tables: TableReader, positions: Pick<PositionReader, "
     const { after, limit } = parse(HistoryRange, request.query);
     const range = { limit, ...(after === undefined ? {} : { after }) };
     await sendJson(request, response, await tables.history(request.params.table, range, whileOpen(response)));
+  });
+
+  api.get("/tables/:table/marks", async (request, response) => {
+    await sendJson(request, response, await marks(request.params.table, whileOpen(response)));
   });
 
   api.get("/tables/:table/versions/:version", async (request, response) => {

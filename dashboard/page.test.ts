@@ -19,6 +19,7 @@ function entry(version: number, change: Partial<VersionEntry> = {}): VersionEntr
   return {
     ...{ version, timestamp: "2026-11-29T20:00:00.000000Z", operation: "STREAMING UPDATE" },
     ...{ rowsAdded: "10", rowsRemoved: "0", filesAdded: 1, filesRemoved: 0, offsets: [] },
+    ...{ bytesAdded: "2048", bytesRemoved: "0", durationMs: 84 },
     ...change,
   };
 }

@@ -14,7 +14,7 @@ import { eventStreams } from "./events.ts";
 import { bindPage, checkHost, checkPost } from "./guard.ts";
 import type { LedgerWatch } from "./ledger-watch.ts";
 import { replyError, sendJson } from "./reply.ts";
-import type { PositionReader, TableReader } from "./tables.ts";
+import type { MarkReader, PositionReader, TableReader } from "./tables.ts";
 import { workRoutes } from "./work-api.ts";
 
 export type DashboardOptions = {
@@ -28,6 +28,8 @@ export type DashboardOptions = {
   alerts?: () => Alert[];
   /** Which files and versions hold a record; nothing is found where it is absent. */
   positions?: Pick<PositionReader, "find">;
+  /** Checkpoints and unreadable versions; none are known where it is absent. */
+  marks?: MarkReader;
   /** What GET /api/ledger answers and the page shows; none where nobody counts. */
   ledger?: Pick<LedgerWatch, "ledgers" | "listen">;
   /** Where its numbers are kept; one of its own unless given. */
@@ -37,6 +39,7 @@ export type DashboardOptions = {
 };
 
 const NO_POSITIONS = { find: async () => null };
+const NO_MARKS: MarkReader = async () => ({ checkpoints: [], unreadable: [] });
 const NO_LEDGER: Pick<LedgerWatch, "ledgers" | "listen"> = { ledgers: () => [], listen: () => () => {} };
 
 const PAGE = fileURLToPath(new URL("./page/", import.meta.url));
@@ -98,7 +101,7 @@ export function createDashboard(options: DashboardOptions): Express {
   });
   app.use("/api", work.routes);
   app.use("/api", chaosRoutes(chaos, events.tell));
-  app.use("/api", apiRoutes(tables, options.positions ?? NO_POSITIONS));
+  app.use("/api", apiRoutes(tables, options.positions ?? NO_POSITIONS, options.marks ?? NO_MARKS));
 
   // Asked anew each time, answered from the cache while unchanged: an upgrade is never half seen.
   const asset = { cacheControl: false, headers: { "cache-control": "no-cache" } };

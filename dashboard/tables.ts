@@ -12,6 +12,15 @@ export type TableReader = Omit<OpenReader, "close" | "positions">;
 export type PositionReader = OpenPositions;
 export type { PlacedRange, RecordOrigin, TablePositions };
 
+/** What stands beside the versions of a table on the timeline. */
+export type VersionMarks = {
+  /** Versions that have a checkpoint, ascending. */
+  checkpoints: readonly number[];
+  /** Ranges of versions that cannot be read whole any more, both ends included. */
+  unreadable: readonly (readonly [from: number, to: number])[];
+};
+export type MarkReader = (table: string, signal: AbortSignal) => Promise<VersionMarks>;
+
 type Found<K extends keyof TableReader> = Awaited<ReturnType<TableReader[K]>>;
 
 export type TableSummary = Found<"tables">[number];

@@ -66,3 +66,25 @@ test("files that were only rewritten bring no rows; removed rows are known from 
     7n,
   );
 });
+
+test("bytes are summed both ways, unknown where a removal does not say; the duration is as writers call it", () => {
+  const both = historyEntry(
+    1,
+    [
+      { commitInfo: { operationMetrics: { executionTimeMs: "84" } } },
+      { add: file("a", { size: 5 }) },
+      { add: file("b", { size: 7 }) },
+      { remove: removal("c", { size: 9 }) },
+    ],
+    5,
+  );
+  assert.deepEqual([both.bytesAdded, both.bytesRemoved, both.durationMs], [12, 9, 84]);
+  const { path, dataChange } = removal("c");
+  const other = historyEntry(
+    1,
+    [{ commitInfo: { operationMetrics: { execution_time_ms: 3 } } }, { remove: { path, dataChange } }],
+    5,
+  );
+  assert.deepEqual([other.bytesAdded, other.bytesRemoved, other.durationMs], [0, undefined, 3]);
+  assert.equal(historyEntry(1, [], 5).durationMs, undefined);
+});

@@ -1,7 +1,7 @@
 /** What each commit did, newest first, from the commit files that are still there. */
 
 import type { Action, CommitInfo } from "./actions.ts";
-import { sumRows } from "./file-totals.ts";
+import { sumBytes, sumRows } from "./file-totals.ts";
 import { readCommits } from "./load.ts";
 import { listLog } from "./log-list.ts";
 import type { Store } from "./store/store.ts";
@@ -49,6 +49,11 @@ export function historyEntry(version: number, actions: readonly Action[], fileTi
     rowsRemoved: hasDataRemoves ? removedRows(info) : 0n,
     filesAdded: adds.length,
     filesRemoved: removes.length,
+    bytesAdded: sumBytes(adds),
+    bytesRemoved: removes.some(({ size }) => size === undefined)
+      ? undefined
+      : removes.reduce((sum, { size = 0 }) => sum + size, 0),
+    durationMs: number(metric(info, ["executionTimeMs", "execution_time_ms"])),
     commitInfo: info,
   };
 }
@@ -69,6 +74,8 @@ function removedRows(info: CommitInfo | undefined): bigint | undefined {
 function copiedRows(info: CommitInfo | undefined): bigint {
   return metric(info, ["numCopiedRows", "num_copied_rows", "numTargetRowsCopied"]) ?? 0n;
 }
+
+const number = (n: bigint | undefined): number | undefined => (n === undefined ? undefined : Number(n));
 
 function less(rows: bigint | undefined, copied: bigint): bigint | undefined {
   return rows === undefined || rows < copied ? rows : rows - copied;

@@ -118,6 +118,11 @@ export type HistoryEntry = {
   rowsRemoved: bigint | undefined;
   filesAdded: number;
   filesRemoved: number;
+  bytesAdded: number;
+  /** Undefined where a removal does not say how large the file was. */
+  bytesRemoved: number | undefined;
+  /** How long the work of the commit took, in ms, by what its writer told of it; undefined where it did not. */
+  durationMs: number | undefined;
   commitInfo: CommitInfo | undefined;
 };
 

@@ -90,6 +90,7 @@ export async function commitRouted(
   input: PublishInput,
   rows: Opened,
   routed: readonly Routed[],
+  startedMs: number,
 ): Promise<Rejected | null> {
   const { signal, destination, onStep } = input;
   // Before rows of an overtaken worker stand anywhere.
@@ -106,6 +107,7 @@ export async function commitRouted(
       rows: one.files.reduce((sum, file) => sum + file.rows, 0),
       letters: 0,
       metadata,
+      startedMs,
       lab: { ...labInfo(input, new Map()), moved: undefined, audit: undefined, partitions: rangesOf(input) },
       isKept: (partition, version) => (input.heldBy(one.route, partition) ?? -1n) > version,
     });

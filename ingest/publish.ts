@@ -39,6 +39,7 @@ export async function publish(input: PublishInput): Promise<Published> {
   const early = input.rows && overtaken(input, input.rows);
   if (early) return early;
   onStep("before-upload");
+  const startedMs = input.now();
   const files = chunks.flatMap((chunk) => chunk.files);
   const routes = routesOfFiles(files);
   const named = input.rows && routes.length > 0 ? await nameRoutes(input, input.rows, routes) : null;
@@ -78,7 +79,7 @@ export async function publish(input: PublishInput): Promise<Published> {
   }
   onStep("after-letters");
   if (!rows) return { kind: "committed", rows: null, letters, routed: [] };
-  const lost = routed.length > 0 ? await commitRouted(input, rows, routed) : null;
+  const lost = routed.length > 0 ? await commitRouted(input, rows, routed, startedMs) : null;
   if (lost) return lost;
   const { table, snapshot } = rows;
   const counts = sumCounts(chunks);
@@ -88,6 +89,7 @@ export async function publish(input: PublishInput): Promise<Published> {
     letters: sumOf(counts, (one) => one.letters),
     metadata: evolvedMetadata(input, snapshot.metadata),
     lab: labInfo(input, counts),
+    startedMs,
   });
   const result = await table.commit(request, signal);
   if (result.kind === "conflict") return { kind: "rejected", reason: result.reason, message: result.message };

@@ -20,6 +20,8 @@ export type RowsContent = {
   metadata: Metadata | undefined;
   /** `commitInfo.lab`. */
   lab: object;
+  /** When its files began to be uploaded. */
+  startedMs: number;
   /** Whether a position stays that is beyond `version`, which is settled with this; default: none does. */
   isKept?: (partition: number, version: bigint) => boolean;
 };
@@ -36,6 +38,7 @@ export function rowsRequest(input: PublishInput, opened: Opened, content: RowsCo
       numDeadLetters: String(content.letters),
       numAddedFiles: String(adds.length),
       numOutputBytes: String(sumBytes(adds)),
+      executionTimeMs: String(Math.max(0, Math.round(input.now() - content.startedMs))),
     },
     adds,
     enforced: ENFORCED,

@@ -18,12 +18,35 @@ export type VersionEntry = {
   offsets: OffsetRange[];
 };
 
+/** What a timeline shows beside it. */
+export type TimelineEntry = VersionEntry & {
+  /** Of the files that came in, and of those that went out; null where the log does not say. */
+  bytesAdded: string;
+  bytesRemoved: string | null;
+  /** How long the work of the commit took, by what its writer told of it; null where it did not. */
+  durationMs: number | null;
+};
+
 /** Newest first; `after` (exclusive) and `limit` bound it. Versions whose commit files were cleaned up are not there. */
 export async function* readHistory(
   table: Table,
   range: { after?: number; limit?: number; signal: AbortSignal },
 ): AsyncIterable<VersionEntry> {
   for await (const entry of table.history(range)) yield versionEntry(entry);
+}
+
+/** As `readHistory`. */
+export async function* readTimeline(
+  table: Table,
+  range: { after?: number; limit?: number; signal: AbortSignal },
+): AsyncIterable<TimelineEntry> {
+  for await (const entry of table.history(range))
+    yield {
+      ...versionEntry(entry),
+      bytesAdded: String(entry.bytesAdded),
+      bytesRemoved: entry.bytesRemoved?.toString() ?? null,
+      durationMs: entry.durationMs ?? null,
+    };
 }
 
 function versionEntry(entry: HistoryEntry): VersionEntry {

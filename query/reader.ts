@@ -2,7 +2,7 @@
 
 import { type CommitDetail, describeCommit } from "./commit.ts";
 import { diffDocument, diffVersions, type TableDiff } from "./diff.ts";
-import { readHistory, type VersionEntry, versionAtOffset } from "./history.ts";
+import { readTimeline, type TimelineEntry, versionAtOffset } from "./history.ts";
 import { momentOf } from "./moment.ts";
 import { openPositions, type PositionReader } from "./positions.ts";
 import { type Preview, previewRows } from "./preview.ts";
@@ -20,7 +20,7 @@ export type TableReader = {
     name: string,
     range: { after?: number; limit: number },
     signal: AbortSignal,
-  ): Promise<VersionEntry[]>;
+  ): Promise<TimelineEntry[]>;
   /** TABLE_NOT_FOUND, VERSION_NOT_FOUND. */
   version(name: string, version: number, signal: AbortSignal): Promise<VersionDetail>;
   /** Up to `limit` rows of one version, the newest first where the table tells. DATA_FILE_MISSING after vacuum. */
@@ -66,8 +66,8 @@ export function openTableReader(options: QueryOptions & { sandbox?: Partial<Sand
     tables: (signal) => listTables(catalog, signal),
     async history(name, range, signal) {
       const { table } = await catalog.open(name, signal);
-      const entries: VersionEntry[] = [];
-      for await (const entry of readHistory(table, { ...range, signal })) entries.push(entry);
+      const entries: TimelineEntry[] = [];
+      for await (const entry of readTimeline(table, { ...range, signal })) entries.push(entry);
       return entries;
     },
     async version(name, version, signal) {

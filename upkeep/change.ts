@@ -48,6 +48,7 @@ export async function commitChange(
   try {
     let reason = "";
     for (let decisions = 1; decisions <= MOST_DECISIONS; decisions++) {
+      const startedMs = bench.now();
       const readSnapshot = await table.latest(signal);
       checkChangeable(readSnapshot);
       const decided = await bench.attempt(async () => {
@@ -55,7 +56,8 @@ export async function commitChange(
           throw explainExpression(error);
         });
         if (change === null) return null;
-        const request = { ...change.request, readSnapshot, operationMetrics: metricsOf(change) };
+        const operationMetrics = metricsOf(change, bench.now() - startedMs);
+        const request = { ...change.request, readSnapshot, operationMetrics };
         // The commit asks the same, but after a failed commit nobody knows whether its files may go.
         checkRequest(request, readSnapshot, table.store.root);
         return { request, counts: change.counts };
@@ -96,7 +98,7 @@ function checkChangeable({ protocol, metadata }: Snapshot): void {
 }
 
 /** The counts as engines write them into `operationMetrics`, for `history`. */
-function metricsOf({ request, counts }: Change): Record<string, string> {
+function metricsOf({ request, counts }: Change, elapsedMs: number): Record<string, string> {
   const bytes = (request.adds ?? []).reduce((sum, add) => sum + add.size, 0);
   return {
     numDeletedRows: String(counts.deleted),
@@ -107,5 +109,6 @@ function metricsOf({ request, counts }: Change): Record<string, string> {
     numRemovedFiles: String(request.removes?.length ?? 0),
     numAddedChangeFiles: String(request.cdcs?.length ?? 0),
     numOutputBytes: String(bytes),
+    executionTimeMs: String(Math.round(elapsedMs)),
   };
 }

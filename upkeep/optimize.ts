@@ -90,10 +90,11 @@ export async function optimize(table: Table, options: OptimizeOptions): Promise<
         : joinBin(bench, snapshot, bin, signal);
     let done = 0;
     let joined: Joined[] = [];
+    let startedMs = bench.now();
     for (const [place, bin] of bins.entries()) {
       const one = await bench.attempt(async () => {
         const written = { bin, adds: await write(bin) };
-        const request = requestOf(snapshot, [written], { parameters, nowMs: bench.now() });
+        const request = requestOf(snapshot, [written], { parameters, startedMs, nowMs: bench.now() });
         checkRequest(request, snapshot, table.store.root);
         return written;
       }, signal);
@@ -103,8 +104,9 @@ export async function optimize(table: Table, options: OptimizeOptions): Promise<
       const bytes = joined.reduce((sum, one) => sum + sumBytes(one.bin), 0);
       const isLast = place === bins.length - 1;
       if (!isLast && bytes < COMMIT_BYTES && joined.length < COMMIT_BINS) continue;
-      await commitJoined(table, bench, snapshot, joined, { parameters, result, signal });
+      await commitJoined(table, bench, snapshot, joined, { parameters, startedMs, result, signal });
       joined = [];
+      startedMs = bench.now();
     }
     return result;
   } finally {
@@ -176,14 +178,19 @@ async function commitJoined(
   bench: Workbench,
   read: Snapshot,
   joined: readonly Joined[],
-  options: { parameters: Record<string, string>; result: OptimizeResult; signal: AbortSignal },
+  options: {
+    parameters: Record<string, string>;
+    startedMs: number;
+    result: OptimizeResult;
+    signal: AbortSignal;
+  },
 ): Promise<void> {
-  const { result, signal } = options;
+  const { parameters, startedMs, result, signal } = options;
   const { root } = table.store;
   let readSnapshot = read;
   let left = joined;
   for (let attempt = 1; left.length > 0; attempt++) {
-    const request = requestOf(readSnapshot, left, { parameters: options.parameters, nowMs: bench.now() });
+    const request = requestOf(readSnapshot, left, { parameters, startedMs, nowMs: bench.now() });
     const { adds, removes } = request;
     const committed = await table.commit(request, signal);
     if (committed.kind === "committed") {
@@ -217,8 +224,9 @@ async function commitJoined(
 function requestOf(
   readSnapshot: Snapshot,
   joined: readonly Joined[],
-  { parameters, nowMs }: { parameters: Record<string, string>; nowMs: number },
+  options: { parameters: Record<string, string>; startedMs: number; nowMs: number },
 ): CommitRequest & { adds: readonly Add[]; removes: readonly Remove[] } {
+  const { parameters, startedMs, nowMs } = options;
   const removes = joined.flatMap(({ bin }) =>
     bin.map((add) => tombstoneOf(add, { nowMs, dataChange: false })),
   );
@@ -227,7 +235,7 @@ function requestOf(
     readSnapshot,
     operation: "OPTIMIZE",
     operationParameters: parameters,
-    operationMetrics: metricsOf(removes, adds),
+    operationMetrics: metricsOf(removes, adds, nowMs - startedMs),
     removes,
     adds,
     reads: { files: new Set(removes.map(({ path }) => path)) },
@@ -235,11 +243,16 @@ function requestOf(
 }
 
 /** As other engines write them. */
-function metricsOf(removes: readonly Remove[], adds: readonly Add[]): Record<string, string> {
+function metricsOf(
+  removes: readonly Remove[],
+  adds: readonly Add[],
+  elapsedMs: number,
+): Record<string, string> {
   return {
     numRemovedFiles: String(removes.length),
     numRemovedBytes: String(removes.reduce((sum, { size = 0 }) => sum + size, 0)),
     numAddedFiles: String(adds.length),
     numAddedBytes: String(sumBytes(adds)),
+    executionTimeMs: String(Math.round(elapsedMs)),
   };
 }

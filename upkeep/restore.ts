@@ -49,6 +49,7 @@ export async function restoreTable(
   signal: AbortSignal,
 ): Promise<RestoreResult> {
   const now = options.now ?? Date.now;
+  const startedMs = now();
   const target = await table.at(options.to, signal);
   const present = new Set<string>();
   let reason = "";
@@ -61,7 +62,10 @@ export async function restoreTable(
       options.rewindOffsets === true ? await rewoundPositions(table, latest, target, signal) : [];
     const result = resultOf(target, plan, rewound);
     if (isNothing(plan, rewound)) return result;
-    const committed = await table.commit(requestOf(latest, target, plan, { ...options, rewound }), signal);
+    const committed = await table.commit(
+      requestOf(latest, target, plan, { ...options, rewound, elapsedMs: now() - startedMs }),
+      signal,
+    );
     if (committed.kind === "committed") return { ...result, version: committed.version };
     reason = `version ${committed.version}: ${committed.message}`;
   }
@@ -76,7 +80,7 @@ function requestOf(
   latest: Snapshot,
   target: Snapshot,
   plan: RestorePlan,
-  options: Pick<RestoreOptions, "to"> & { rewound: readonly Rewound[] },
+  options: Pick<RestoreOptions, "to"> & { rewound: readonly Rewound[]; elapsedMs: number },
 ): CommitRequest {
   const { going, ...changes } = plan;
   const removedRows = sumRows(going);
@@ -96,6 +100,7 @@ function requestOf(
       removedFilesSize: String(sumBytes(going)),
       numOfFilesAfterRestore: String(target.numFiles),
       tableSizeAfterRestore: String(target.sizeBytes),
+      executionTimeMs: String(Math.round(options.elapsedMs)),
       ...(removedRows === undefined ? {} : { numDeletedRows: String(removedRows) }),
     },
     reads: "table",

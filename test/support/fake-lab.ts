@@ -77,6 +77,9 @@ export function fakeLab(versions = 12): FakeLab {
     rowsRemoved: "0",
     filesAdded: version === 0 ? 0 : PARTITIONS,
     filesRemoved: isOptimize(version) ? 6 : 0,
+    bytesAdded: version === 0 ? "0" : String(40_000 + 500 * version),
+    bytesRemoved: isOptimize(version) ? "240000" : "0",
+    durationMs: version === 0 ? null : 30 + version,
     offsets: name === "orders" && !isOptimize(version) ? offsetsOf(version) : [],
   });
   const fields = (version: number) => [

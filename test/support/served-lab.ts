@@ -8,6 +8,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { createLabControl } from "../../cli/lab-control.ts";
 import { createLabWork } from "../../cli/lab-work.ts";
+import { openTableMarks } from "../../cli/table-marks.ts";
 import { silentLog } from "../../core/log.ts";
 import { watchLedger } from "../../dashboard/ledger-watch.ts";
 import { createDashboard } from "../../dashboard/server.ts";
@@ -52,10 +53,12 @@ export async function serveLab(t: TestContext): Promise<ServedLab> {
   const work = createLabWork({ common: ["--store", store], env: process.env, signal: watching.signal });
   const control = createLabControl({ data: folder, kafka, streams, work });
   const tables = openTableReader({ store });
+  const marks = openTableMarks(store);
   const watch = { control, log: silentLog, now: Date.now, signal: watching.signal };
   const ledger = watchLedger({ ...watch, positions: tables.positions });
   const app = createDashboard({
     ...{ tables, control, ledger, positions: tables.positions, token: "secret", log: silentLog },
+    marks: marks.read,
     allowedHosts: ["127.0.0.1"],
   });
   const server = app.listen(0, "127.0.0.1");
@@ -66,6 +69,7 @@ export async function serveLab(t: TestContext): Promise<ServedLab> {
     watching.abort();
     await ledger.ended;
     await tables.close();
+    await marks.close();
     await control.close();
   });
   const run = async (...args: string[]) => {
