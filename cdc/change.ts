@@ -5,7 +5,10 @@ import type { Position } from "./position.ts";
 /** Where Kafka has a change. A topic that was made anew has the next generation. */
 export type Place = { partition: number; offset: bigint; generation: number };
 
-/** What orders a change among others: its position in the source's log where the message tells one, and its place in Kafka. */
+/**
+ * What orders a change among others: its position in the source's log where the message tells one, and its place in Kafka. A later change without
+ * a position takes over that of what it replaces (`positionAfter`).
+ */
 export type Order = { position: Position | null; place: Place };
 
 export type Change = Order & {

@@ -87,8 +87,19 @@ function compareTies(a: Position, b: Position, isSamePosition: boolean): number 
   return a.timeMicros === null || b.timeMicros === null ? 0 : compare(a.timeMicros, b.timeMicros);
 }
 
-/** Across partitions the order is none, but always the same one. */
-function comparePlaces(a: Place, b: Place): number {
+/**
+ * The position of a row after a later change. One without a position (a tombstone after its delete, a row of an incremental snapshot) is as new
+ * as what it replaces, which is not to come back when it is sent again.
+ */
+export function positionAfter(
+  before: Pick<Order, "position"> | null,
+  change: Pick<Order, "position">,
+): Position | null {
+  return change.position ?? before?.position ?? null;
+}
+
+/** Which of two messages Kafka has first. Across partitions there is no order, but always the same one. */
+export function comparePlaces(a: Place, b: Place): number {
   if (a.partition !== b.partition) return a.generation - b.generation || a.partition - b.partition;
   return a.generation - b.generation || compare(a.offset, b.offset);
 }

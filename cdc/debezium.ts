@@ -1,0 +1,258 @@
+/**
+ * Debezium's messages, as envelopes or unwrapped, with or without the schemas of Kafka Connect's JSON converter: detected message by message,
+ * as settings of a connector change within a topic. Shapes: Debezium's connector documentation, "Data change events".
+ */
+
+import { type Fault, parseMessage } from "../engine/json-exact.ts";
+import type { JsonObject, JsonValue } from "../engine/json-parse.ts";
+import type { Change } from "./change.ts";
+import { convertRow, fieldSchema, promisedColumns } from "./connect-values.ts";
+import { debeziumPosition, type KeyChange } from "./debezium-position.ts";
+import type { ChangeDecoder, ChangeMessage, DecodedChange } from "./decoder.ts";
+import { emptyObject, isJsonObject, textOf } from "./json-text.ts";
+import { keyText } from "./key.ts";
+import { DEFAULT_PLACEHOLDER, placeholderTest } from "./placeholder.ts";
+import { changeOf, isReserved, reserved } from "./row-change.ts";
+import { unwrap } from "./unwrapped.ts";
+
+export type DebeziumOptions = {
+  /** Columns that make a key; absent: the fields of the first message's key, and every other message must have these. */
+  keyColumns?: readonly string[] | undefined;
+  /** What stands for a large value that did not change (`unavailable.value.placeholder`). */
+  placeholder?: string | undefined;
+};
+
+const OPERATIONS = new Set(["c", "u", "d", "r", "t", "m"]);
+const OLD_KEY_HEADER = "__debezium.oldkey";
+const NEW_KEY_HEADER = "__debezium.newkey";
+
+export function createDebeziumDecoder(options: DebeziumOptions): ChangeDecoder {
+  const isPlaceholder = placeholderTest(options.placeholder ?? DEFAULT_PLACEHOLDER);
+  let keyColumns = options.keyColumns ?? null;
+  let promised: ChangeDecoder["promised"] = null;
+  let promisedBy: string | null = null;
+
+  function decode(message: ChangeMessage): DecodedChange {
+    const key = keyOf(message);
+    if ("bad" in key) return key;
+    if (message.value === null) return tombstone(message, key.row);
+    const parsed = parseMessage(message.value);
+    if (parsed.kind === "fault") return { bad: parsed.fault };
+    const { schema, payload } = unwrapSchema(parsed.object);
+    if (payload === null) return tombstone(message, key.row);
+    if (!isJsonObject(payload)) return fault("NOT_AN_OBJECT", "the payload is not a JSON object", "decode");
+    const other = otherThanRows(payload);
+    if (other !== null) return { skipped: other };
+    return isEnvelope(payload)
+      ? envelope(message, payload, schema, key.row)
+      : row(message, payload, schema, key.row);
+  }
+
+  /** The message's key as an object, where it is one; null where it is not. */
+  function keyOf({ key }: ChangeMessage): { row: JsonObject | null } | { bad: Fault } {
+    if (key === null) return { row: null };
+    const parsed = parseMessage(key);
+    if (parsed.kind === "fault") return { row: null };
+    const { schema, payload } = unwrapSchema(parsed.object);
+    if (!isJsonObject(payload)) return { row: null };
+    return schema ? convertRow(payload, schema, () => false) : { row: payload };
+  }
+
+  /** The columns that make a key; a message whose own key has others is none of this table's. */
+  function columnsFor(key: JsonObject | null): readonly string[] | { bad: Fault } {
+    if (options.keyColumns) return options.keyColumns;
+    if (key === null || Object.keys(key).length === 0)
+      return fault(
+        "CDC_KEY_MISSING",
+        "the message's key is no JSON object, and no columns are told to make one",
+      );
+    const names = Object.keys(key);
+    keyColumns ??= names;
+    if (names.length === keyColumns.length && keyColumns.every((name) => Object.hasOwn(key, name)))
+      return keyColumns;
+    return fault(
+      "CDC_KEY_MISMATCH",
+      `the key has the fields ${names.join(", ")}, and the table's is ${keyColumns.join(", ")}`,
+    );
+  }
+
+  function envelope(
+    message: ChangeMessage,
+    payload: JsonObject,
+    schema: JsonObject | null,
+    key: JsonObject | null,
+  ): DecodedChange {
+    const operation = textOf(payload.op)!;
+    const source = isJsonObject(payload.source) ? payload.source : emptyObject();
+    if (operation === "m") return { skipped: "message" };
+    if (operation === "t")
+      return {
+        truncate: { ...orderOf(message, source, null), kind: "truncate", timestampMs: message.timestampMs },
+      };
+    const columns = columnsFor(key);
+    if ("bad" in columns) return columns;
+    const images = bothImages(payload, schema);
+    if ("bad" in images) return images;
+    const { before, after } = images;
+    if (operation === "d") {
+      const old = { ...(before ?? emptyObject()), ...(key ?? emptyObject()) };
+      const order = orderOf(message, source, hasHeader(message, NEW_KEY_HEADER) ? "removed" : null);
+      return oneChange(
+        changeOf("delete", Object.assign(emptyObject(), old), columns, {
+          ...order,
+          timestampMs: message.timestampMs,
+        }),
+      );
+    }
+    if (after === null) return fault("CDC_ROW_MISSING", `an operation ${operation} has no row in after`);
+    const order = orderOf(message, source, hasHeader(message, OLD_KEY_HEADER) ? "made" : null);
+    const made = upsert(message, withKey(after, key, columns), columns, order);
+    if ("bad" in made) return made;
+    const removed = before === null ? null : oldKeyOf(before, made.change, columns);
+    if (removed === null) return { changes: [made.change] };
+    const old = changeOf("delete", removed, columns, { ...order, timestampMs: message.timestampMs });
+    return "bad" in old ? old : { changes: [old.change, made.change] };
+  }
+
+  function row(
+    message: ChangeMessage,
+    payload: JsonObject,
+    schema: JsonObject | null,
+    key: JsonObject | null,
+  ): DecodedChange {
+    const columns = columnsFor(key);
+    if ("bad" in columns) return columns;
+    const { row, source, isDelete } = unwrap(payload);
+    const converted = convertedRow(row, schema);
+    if ("bad" in converted) return converted;
+    const order = orderOf(message, source, null);
+    const whole = withKey(converted.row, key, columns);
+    if (isDelete)
+      return oneChange(changeOf("delete", whole, columns, { ...order, timestampMs: message.timestampMs }));
+    return oneChange(upsert(message, whole, columns, order));
+  }
+
+  function tombstone(message: ChangeMessage, key: JsonObject | null): DecodedChange {
+    const columns = columnsFor(key);
+    if ("bad" in columns) return columns;
+    if (key === null)
+      return fault("CDC_KEY_MISSING", "a message without a value has no JSON object as its key");
+    const { partition, offset, generation, timestampMs } = message;
+    return oneChange(
+      changeOf("delete", key, columns, {
+        position: null,
+        place: { partition, offset, generation },
+        timestampMs,
+      }),
+    );
+  }
+
+  function upsert(
+    message: ChangeMessage,
+    row: JsonObject,
+    columns: readonly string[],
+    order: ReturnType<typeof orderOf>,
+  ): { change: Change } | { bad: Fault } {
+    const absent = Object.keys(row).filter((name) => isPlaceholder(row[name]!));
+    return changeOf("upsert", row, columns, { ...order, timestampMs: message.timestampMs }, absent);
+  }
+
+  function bothImages(
+    payload: JsonObject,
+    schema: JsonObject | null,
+  ): { before: JsonObject | null; after: JsonObject | null } | { bad: Fault } {
+    const images: { before: JsonObject | null; after: JsonObject | null } = { before: null, after: null };
+    for (const name of ["before", "after"] as const) {
+      const image = payload[name];
+      if (!isJsonObject(image)) continue;
+      const converted = convertedRow(image, schema && fieldSchema(schema, name));
+      if ("bad" in converted) return converted;
+      images[name] = converted.row;
+    }
+    return images;
+  }
+
+  function convertedRow(row: JsonObject, schema: JsonObject | null): { row: JsonObject } | { bad: Fault } {
+    const name = Object.keys(row).find(isReserved);
+    if (name !== undefined) return { bad: reserved(name) };
+    if (!schema) return { row };
+    promise(schema);
+    return convertRow(row, schema, isPlaceholder);
+  }
+
+  /** The newest schema's, made once for each. */
+  function promise(schema: JsonObject): void {
+    const text = JSON.stringify(schema);
+    if (text === promisedBy) return;
+    promisedBy = text;
+    promised = promisedColumns(schema);
+  }
+
+  return {
+    decode,
+    get keyColumns() {
+      return keyColumns;
+    },
+    get promised() {
+      return promised;
+    },
+  };
+}
+
+/** With `schemas.enable=true` a value is an object of exactly these two. */
+function unwrapSchema(object: JsonObject): { schema: JsonObject | null; payload: JsonValue } {
+  const names = Object.keys(object);
+  if (names.length !== 2 || !("schema" in object) || !("payload" in object))
+    return { schema: null, payload: object };
+  return { schema: isJsonObject(object.schema) ? object.schema : null, payload: object.payload! };
+}
+
+function isEnvelope(payload: JsonObject): boolean {
+  const operation = textOf(payload.op);
+  if (operation === null || !OPERATIONS.has(operation)) return false;
+  return isJsonObject(payload.source) || "after" in payload || "before" in payload;
+}
+
+const TRANSACTION = new Set(["status", "id", "ts_ms", "ts_us", "ts_ns", "event_count", "data_collections"]);
+const CLOCK = new Set(["ts_ms", "ts_us", "ts_ns"]);
+
+/** What a connector tells of itself. */
+function otherThanRows(payload: JsonObject): string | null {
+  const names = Object.keys(payload);
+  const isOnly = (known: ReadonlySet<string>) => names.every((name) => known.has(name));
+  if (isOnly(CLOCK) && names.length > 0) return "heartbeat";
+  if (isOnly(TRANSACTION) && (payload.status === "BEGIN" || payload.status === "END")) return "transaction";
+  if (isJsonObject(payload.source) && "ddl" in payload && !("op" in payload)) return "schema change";
+  return null;
+}
+
+function orderOf(
+  { partition, offset, generation }: ChangeMessage,
+  source: JsonObject,
+  keyChange: KeyChange,
+): Pick<Change, "position" | "place"> {
+  return { position: debeziumPosition(source, keyChange), place: { partition, offset, generation } };
+}
+
+const hasHeader = ({ headers }: ChangeMessage, name: string) => headers.some(([one]) => one === name);
+
+/** Columns of the key that are not in the row. */
+function withKey(row: JsonObject, key: JsonObject | null, columns: readonly string[]): JsonObject {
+  for (const column of columns)
+    if (!Object.hasOwn(row, column) && key && Object.hasOwn(key, column)) row[column] = key[column]!;
+  return row;
+}
+
+/** The key that a row had before, where that was another and is told whole. */
+function oldKeyOf(before: JsonObject, { key }: Change, columns: readonly string[]): JsonObject | null {
+  const old = keyText(before, columns);
+  return "key" in old && old.key !== key ? before : null;
+}
+
+function oneChange(made: { change: Change } | { bad: Fault }): DecodedChange {
+  return "bad" in made ? made : { changes: [made.change] };
+}
+
+function fault(code: string, message: string, stage: Fault["stage"] = "schema"): { bad: Fault } {
+  return { bad: { stage, code, message } };
+}

@@ -1,0 +1,33 @@
+/** What a message of a change stream says: the port that each format fills. */
+
+import type { StructType } from "../delta/types.ts";
+import type { Fault } from "../engine/json-exact.ts";
+import type { Change, Truncate } from "./change.ts";
+
+export type ChangeMessage = {
+  partition: number;
+  offset: bigint;
+  generation: number;
+  timestampMs: number;
+  key: Uint8Array | null;
+  /** JSON in UTF-8, whatever format it came in; null for a tombstone. */
+  value: Uint8Array | null;
+  headers: readonly (readonly [name: string, value: Uint8Array | null])[];
+};
+
+export type DecodedChange =
+  /** In the order in which they happened: an update that changes the key is two. */
+  | { changes: readonly Change[] }
+  | { truncate: Truncate }
+  /** Not of rows (heartbeats, ends of transactions, ...), by the kind that it is counted under. */
+  | { skipped: string }
+  | { bad: Fault };
+
+export type ChangeDecoder = {
+  /** Pure; never throws for any bytes. */
+  decode(message: ChangeMessage): DecodedChange;
+  /** The columns that make a key; null while no message has told them. */
+  readonly keyColumns: readonly string[] | null;
+  /** The columns that the messages' own schemas promise; null where there are none. */
+  readonly promised: StructType | null;
+};

@@ -1,0 +1,82 @@
+/**
+ * Several changes of a key become one: applied in the order of the source, one to the other, so that a batch leaves at most one change a key.
+ * Last wins would be wrong: a later update may leave out what an earlier one told, and a resend may pass through older states.
+ */
+
+import { parseJsonExactly } from "../engine/json-parse.ts";
+import type { Change, Folded, Truncate } from "./change.ts";
+import { isJsonObject, writeJson } from "./json-text.ts";
+import { compareOrder, comparePlaces, positionAfter } from "./position.ts";
+
+/** The changes and truncates of a batch, in whatever order they come. */
+export function fold(changes: Iterable<Change>, truncates: readonly Truncate[]): Folded {
+  const byKey = new Map<string, Change[]>();
+  for (const change of changes) {
+    const same = byKey.get(change.key);
+    if (same) same.push(change);
+    else byKey.set(change.key, [change]);
+  }
+  const left: Change[] = [];
+  const counts = { folded: 0, uncertain: 0 };
+  const compare = (a: Change, b: Change | Truncate) => {
+    const { order, isCertain } = compareOrder(a, b);
+    if (!isCertain) counts.uncertain++;
+    return order;
+  };
+  for (const same of byKey.values()) {
+    const standing =
+      truncates.length === 0
+        ? same
+        : same.filter((change) => truncates.every((truncate) => compare(change, truncate) > 0));
+    const last = foldKey(standing, compare);
+    if (last) left.push(last);
+    counts.folded += same.length - (last ? 1 : 0);
+  }
+  return { changes: left, truncates: newest(truncates), ...counts };
+}
+
+/**
+ * What the changes of one key come to. With a change that has no position they have no order as a whole (it is newer than what Kafka has before
+ * it, and that may be sent again): then one after the other in Kafka's order, each against what all before it came to, as single batches would.
+ */
+function foldKey(same: Change[], compare: (a: Change, b: Change) => number): Change | null {
+  const isOrdered = same.every(({ position }) => position !== null);
+  if (same.length > 1) same.sort(isOrdered ? compare : (a, b) => comparePlaces(a.place, b.place));
+  return same.reduce<Change | null>((before, change) => {
+    if (before === null) return change;
+    return isOrdered || compare(before, change) < 0 ? applied(before, change) : filledUp(before, change);
+  }, null);
+}
+
+/** One change after the other. */
+function applied(before: Change, change: Change): Change {
+  const later = { ...change, position: positionAfter(before, change) };
+  if (change.kind === "delete") return later;
+  if (before.kind === "delete") return { ...later, isFresh: true };
+  return change.absent.length === 0 ? later : filledUp({ ...later, isFresh: before.isFresh }, before);
+}
+
+/** The later change with the older one's values of the columns that it leaves out. */
+function filledUp(later: Change, older: Change): Change {
+  if (later.kind === "delete" || later.isFresh || later.absent.length === 0) return later;
+  if (older.kind === "delete") return { ...later, isFresh: true };
+  const [row, values] = [later, older].map((one) => parseJsonExactly(Buffer.from(one.row).toString("utf8")));
+  if (!isJsonObject(row) || !isJsonObject(values)) return later;
+  for (const name of later.absent) if (Object.hasOwn(values, name)) row[name] = values[name]!;
+  return {
+    ...later,
+    row: Buffer.from(writeJson(row)),
+    absent: later.absent.filter((name) => older.absent.includes(name)),
+  };
+}
+
+/** Of truncates of which one is surely the newest, that one. */
+function newest(truncates: readonly Truncate[]): readonly Truncate[] {
+  return truncates.filter(
+    (one) =>
+      !truncates.some((other) => {
+        const { order, isCertain } = compareOrder(one, other);
+        return isCertain && order < 0;
+      }),
+  );
+}
