@@ -17,6 +17,7 @@ import { openRelations, type Reading, type Source } from "./relations.ts";
 /** Rows of one version, in the columns of the last one asked for, then `_change_type`, `_commit_version`, `_commit_timestamp`. */
 export type ChangedRows = { columns: readonly Column[]; rows: Value[][] };
 
+const TYPE_SQL = { told: "_change_type", deleted: "'delete'", inserted: "'insert'" };
 const CHANGE_TYPE: StructField = { name: "_change_type", type: "string", nullable: true, metadata: {} };
 
 /**
@@ -37,7 +38,7 @@ export async function* readChanges(
   for (let version = from; version <= to; version++) {
     const actions = await table.commitActions(version, signal);
     const { timestampMs } = historyEntry(version, actions, times.get(version)!);
-    const sides = await sidesOf(table, shape, { version, actions }, signal);
+    const sides = await changedSides(table, shape, { version, actions }, signal);
     if (sides.length === 0) continue;
     const sources = sides.map(({ source }) => source);
     const relations = await openRelations(reading, sources, { signal });
@@ -45,7 +46,8 @@ export async function* readChanges(
       const columns = shape.schema.fields.map((field) => quoteName(field.name)).join(", ");
       const commit = `${version}::BIGINT AS _commit_version, make_timestamptz(${Math.floor(timestampMs) * 1000}) AS _commit_timestamp`;
       const selects = sides.map(
-        ({ type, source }) => `SELECT ${columns}, ${type} AS _change_type, ${commit} FROM ${source.view}`,
+        ({ kind, source }) =>
+          `SELECT ${columns}, ${TYPE_SQL[kind]} AS _change_type, ${commit} FROM ${source.view}`,
       );
       const result = await stream(relations.engine, selects.join(" UNION ALL "), signal);
       for await (const rows of result.chunks) yield { columns: result.columns, rows };
@@ -58,13 +60,19 @@ export async function* readChanges(
   }
 }
 
-/** Views that together are the changes of a version; `type` is the SQL of their `_change_type`. */
-async function sidesOf(
+/**
+ * Files that together hold the changes of a version: "told" are rows that say in `_change_type` what became of them, in the shape that the source
+ * has; rows of "deleted" went and those of "inserted" came. Of rewritten files both sides hold also the rows that are as they were.
+ */
+export type ChangedSide = { kind: "told" | "deleted" | "inserted"; source: Source };
+
+/** Empty where no row changed. `shape` is what the files are read as. */
+export async function changedSides(
   table: Table,
   shape: Snapshot,
   commit: { version: number; actions: readonly Action[] },
   signal: AbortSignal,
-): Promise<{ type: string; source: Source }[]> {
+): Promise<ChangedSide[]> {
   const { store } = table;
   const { version, actions } = commit;
   const isSilent = actions.some((action) => "remove" in action && !action.remove.partitionValues);
@@ -79,7 +87,7 @@ async function sidesOf(
   );
   if (files.cdcs.length > 0) {
     const adds = files.cdcs.map((cdc) => ({ ...cdc, modificationTime: 0 }));
-    return [{ type: "_change_type", source: { view: "changes", table: withType(shape), store, adds } }];
+    return [{ kind: "told", source: { view: "changes", table: withType(shape), store, adds } }];
   }
   const rowsOf = (add: Add) =>
     add.deletionVector ? readDeletionVector(store, add.deletionVector, signal) : new Float64Array();
@@ -94,16 +102,16 @@ async function sidesOf(
     restored.push(whole);
     only.restored.push(without(were, are));
   }
-  const sides = [
-    { type: "'delete'", source: { view: "deleted", table: shape, store, adds: files.deleted } },
-    { type: "'delete'", source: { view: "struck", table: shape, store, adds: struck, only: only.struck } },
+  const sides: ChangedSide[] = [
+    { kind: "deleted", source: { view: "deleted", table: shape, store, adds: files.deleted } },
+    { kind: "deleted", source: { view: "struck", table: shape, store, adds: struck, only: only.struck } },
     {
-      type: "'insert'",
+      kind: "inserted",
       source: { view: "restored", table: shape, store, adds: restored, only: only.restored },
     },
-    { type: "'insert'", source: { view: "inserted", table: shape, store, adds: files.inserted } },
+    { kind: "inserted", source: { view: "inserted", table: shape, store, adds: files.inserted } },
   ];
-  return sides.filter(({ source }) => source.adds.length > 0);
+  return sides.filter(({ source }) => [...source.adds].length > 0);
 }
 
 /** The shape of change files: the table's columns and the kind of change, which has a name only, also where columns have ids. */

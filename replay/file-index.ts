@@ -10,11 +10,13 @@ import { type Engine, quoteText } from "../engine/instance.ts";
 import { createRelation, type DataFiles } from "../engine/scan.ts";
 import { explainFailure } from "./failure.ts";
 import type { Origin } from "./origin.ts";
+import type { Rows } from "./rows.ts";
 
 export type IndexOptions = {
   engine: Engine;
   table: Pick<Snapshot, "schema" | "partitionColumns" | "metadata" | "protocol">;
   origin: Origin;
+  rows: Rows;
   /** A file is named by its place here. */
   adds: readonly Add[];
   /** Finds files by their places. */
@@ -33,13 +35,14 @@ const CUT_TEXT = 32;
  * (microseconds) with both ends included. Rows that name no record are lines with NULL as their offsets.
  */
 export async function indexFiles(options: IndexOptions): Promise<void> {
-  const { engine, table, adds, signal } = options;
+  const { engine, table, rows, adds, signal } = options;
   await engine.run(
     `CREATE TEMP TABLE entries (file INTEGER, topic VARCHAR, part INTEGER, gen INTEGER,
        lo BIGINT, hi BIGINT, n BIGINT, tlo BIGINT, thi BIGINT)`,
     { signal },
   );
-  const isPlain = mappingMode(table) === "none";
+  // Statistics speak of all rows of a file, by the names that these have in it.
+  const isPlain = mappingMode(table) === "none" && rows.areWhole;
   const told: string[] = [];
   let group: number[] = [];
   let bytes = 0;
@@ -67,7 +70,7 @@ async function insert(engine: Engine, lines: string[], signal: AbortSignal): Pro
 }
 
 async function readGroup(options: IndexOptions, places: readonly number[]): Promise<void> {
-  const { engine, table, origin, signal } = options;
+  const { engine, table, origin, rows, signal } = options;
   const data = await options.locate(places);
   try {
     await createRelation(engine, { name: "to_index", table, data, withPlaces: true, signal });
@@ -77,7 +80,7 @@ async function readGroup(options: IndexOptions, places: readonly number[]): Prom
        SELECT (${files})["lab file" + 1], topic, part, gen, min(off), max(off), count(*), min(us), max(us)
        FROM (SELECT "lab file", ${origin.topic} AS topic, ${origin.partition} AS part, ${origin.generation} AS gen,
                CASE WHEN ${origin.topic} IS NOT NULL AND ${origin.partition} IS NOT NULL THEN ${origin.offset} END AS off,
-               ${origin.micros} AS us FROM to_index)
+               ${origin.micros} AS us FROM ${rows.of("to_index", places)})
        GROUP BY "lab file", topic, part, gen, off IS NULL`,
       { signal },
     );

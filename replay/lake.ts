@@ -9,15 +9,21 @@ import type { Snapshot } from "../delta/table.ts";
 import { locateFiles } from "../engine/data-files.ts";
 import type { FileCache } from "../engine/file-cache.ts";
 import { type Engine, openEngine, quoteText } from "../engine/instance.ts";
-import { type Column, stream, type Value } from "../engine/result.ts";
-import { createRelation, type DataFiles } from "../engine/scan.ts";
 import type { ExactRecord } from "../kafka/ports.ts";
 import { explainFailure } from "./failure.ts";
 import { indexFiles } from "./file-index.ts";
 import { type Origin, originOf } from "./origin.ts";
-import { before, comparePlaces, END, LAST_INDEX, type Place, type Progress } from "./place.ts";
-import { bufferOf, planValue, type ValueForm, type ValuePlan } from "./value.ts";
-import { beginWindows, chooseRows, endWindow, nextWindow, type Window } from "./windows.ts";
+import { before, comparePlaces, END, type Place, type Progress } from "./place.ts";
+import { type Reading, readWindows, viewCandidates } from "./read-windows.ts";
+import {
+  allRows,
+  CHANGE_COLUMN,
+  type ChangedParts,
+  type ChangeType,
+  changedRows,
+  type Rows,
+} from "./rows.ts";
+import type { ValueForm } from "./value.ts";
 
 /** A record of the topic that the table was made from, as it goes back. */
 export type LakeRecord = ExactRecord &
@@ -28,6 +34,8 @@ export type LakeRecord = ExactRecord &
      * row's columns: it says the same, and may be written otherwise.
      */
     isOriginal: boolean;
+    /** In a lake of changes: what became of the row. Then each value is made of columns, and `index` is even where a row went, odd where it came. */
+    change?: ChangeType;
   };
 
 export type LakeOptions = {
@@ -38,6 +46,8 @@ export type LakeOptions = {
   /** Of which topic; default: the one that all rows come from. */
   topic?: string | undefined;
   value?: ValueForm | undefined;
+  /** `adds` are what a version changed, as `changed-files.ts` finds it, not what a version holds. */
+  changes?: ChangedParts | undefined;
   work: LakeWork;
   signal: AbortSignal;
 };
@@ -84,16 +94,12 @@ export type Lake = {
 const WINDOW_PART = 24;
 const PACKED = 3;
 const WINDOW_ROWS = { least: 20_000, most: 400_000 };
-/** A window that holds less than this part of what it should makes the next one larger. */
-const POOR = 16;
-
 /**
  * Looks into the files for what they hold of which partition. ORIGIN_MISSING where rows do not say where they come from, USAGE where they are of several
  * topics and none is named. The caller closes it.
  */
 export async function openLake(options: LakeOptions): Promise<Lake> {
   const { table, store, work, signal } = options;
-  const origin = originOf(table.schema, store.root);
   await mkdir(work.scratchDir, { recursive: true });
   const folder = await mkdtemp(join(work.scratchDir, "lab-lake-"));
   const { memoryLimitBytes, threads } = work;
@@ -124,11 +130,12 @@ export async function openLake(options: LakeOptions): Promise<Lake> {
         cache,
         signal,
       );
-    await indexFiles({ engine, table, origin, adds: indexed, locate, signal });
+    const { origin, rows } = await rowsOf(engine, options);
+    await indexFiles({ engine, table, origin, rows, adds: indexed, locate, signal });
     indexed.length = 0;
     const found = await chooseTopic(engine, options.topic, store.root, signal);
     const windowRows = work.windowRows ?? rowsOfWindow(memoryLimitBytes, bytes, found.rows);
-    const reading = { engine, table, origin, locate, signal, topic: found.topic };
+    const reading = { engine, table, origin, rows, locate, signal, topic: found.topic };
     return {
       ...found,
       before: (timestampMs) => startsAt(reading, timestampMs),
@@ -142,12 +149,18 @@ export async function openLake(options: LakeOptions): Promise<Lake> {
   }
 }
 
-type Reading = Pick<LakeOptions, "table" | "signal"> & {
-  engine: Engine;
-  origin: Origin;
-  topic: string;
-  locate(places: readonly number[]): Promise<DataFiles>;
-};
+/** The rows that are read, and where they say they come from. */
+async function rowsOf(
+  engine: Engine,
+  { table, store, changes, signal }: LakeOptions,
+): Promise<{ origin: Origin; rows: Rows }> {
+  const origin = originOf(table.schema, store.root);
+  if (changes === undefined) return { origin, rows: allRows(origin) };
+  // A kept value says nothing of what became of its row.
+  const columns = origin.columns.filter(({ name }) => changes.kind !== "told" || name !== CHANGE_COLUMN);
+  const made = { ...origin, columns, raw: undefined };
+  return { origin: made, rows: await changedRows(engine, made, changes, signal) };
+}
 
 async function chooseTopic(engine: Engine, asked: string | undefined, root: string, signal: AbortSignal) {
   const lines = await engine.rows(
@@ -190,21 +203,6 @@ async function chooseTopic(engine: Engine, asked: string | undefined, root: stri
   };
 }
 
-/** Makes view `candidates` over files of a window. */
-async function viewCandidates(
-  { engine, table, origin, topic, signal }: Reading,
-  data: DataFiles,
-): Promise<void> {
-  await createRelation(engine, { name: "window", table, data, withPlaces: true, signal });
-  await engine.run(
-    `CREATE OR REPLACE TEMP VIEW candidates AS
-     SELECT "lab file", "lab row", ${origin.partition} AS part, ${origin.generation} AS gen, ${origin.offset} AS off,
-       ${origin.index} AS idx, ${origin.micros} AS us
-     FROM "window" WHERE ${origin.topic} = ${quoteText(topic)} AND ${origin.partition} IS NOT NULL AND ${origin.offset} IS NOT NULL`,
-    { signal },
-  );
-}
-
 async function startsAt(reading: Reading, timestampMs: number): Promise<Map<number, Place>> {
   const { engine, signal } = reading;
   const micros = Math.floor(timestampMs) * 1000;
@@ -216,9 +214,10 @@ async function startsAt(reading: Reading, timestampMs: number): Promise<Map<numb
     starts.set(Number(part), END);
   const GROUP = 500;
   for (let from = 0; from < files.length; from += GROUP) {
-    const data = await reading.locate(files.slice(from, from + GROUP).map(({ file }) => Number(file)));
+    const places = files.slice(from, from + GROUP).map(({ file }) => Number(file));
+    const data = await reading.locate(places);
     try {
-      await viewCandidates(reading, data);
+      await viewCandidates(reading, places, data);
       const found = await engine.rows(
         `SELECT part, min({gen: gen, off: off}) AS first FROM candidates WHERE us >= ${micros} GROUP BY part`,
         { signal },
@@ -237,119 +236,6 @@ async function startsAt(reading: Reading, timestampMs: number): Promise<Map<numb
     }
   }
   return starts;
-}
-
-type WindowsOptions = Reading & {
-  after: Progress;
-  windowRows: number;
-  isRawWhole: readonly boolean[];
-  form: ValueForm;
-};
-
-async function* readWindows(options: WindowsOptions): AsyncGenerator<LakeRecord[]> {
-  const { engine, after, signal, windowRows } = options;
-  await beginWindows(engine, after, signal);
-  for (let wanted = windowRows; ; ) {
-    const window = await nextWindow(engine, wanted, signal);
-    if (window === null) return;
-    const data = await options.locate(window.files);
-    try {
-      let rows = 0;
-      for await (const records of readWindow(options, window, data)) {
-        rows += records.length;
-        yield records;
-      }
-      wanted = rows < windowRows / POOR ? wanted * 2 : windowRows;
-      await endWindow(engine, window, signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      throw await explainFailure(error, data);
-    } finally {
-      await data.close();
-    }
-    yield [];
-  }
-}
-
-async function* readWindow(
-  options: WindowsOptions,
-  window: Window,
-  data: DataFiles,
-): AsyncGenerator<LakeRecord[]> {
-  const { engine, table, origin, topic, signal, isRawWhole, form } = options;
-  await viewCandidates(options, data);
-  if ((await chooseRows(engine, window, signal)) === 0) return;
-  const used = await engine.rows("SELECT DISTINCT file FROM chosen ORDER BY file", { signal });
-  const places = used.map(({ file }) => Number(file));
-  const files = places.map((place) => data.files[place]!);
-  await createRelation(engine, { name: "window", table, data: { ...data, files }, withPlaces: true, signal });
-  const plan = planValue(
-    origin,
-    form,
-    places.every((place) => isRawWhole[window.files[place]!]),
-  );
-  const select = [
-    `${origin.partition} AS part`,
-    `${origin.generation} AS gen`,
-    `${origin.offset} AS off`,
-    `${origin.index} AS idx`,
-    `coalesce(floor(${origin.micros} / 1000), -1)::DOUBLE AS ms`,
-    `${origin.key} AS "key"`,
-    `CASE WHEN len(${origin.headers}) > 0 THEN ${origin.headers} END AS headers`,
-    ...plan.select,
-  ];
-  const { columns, chunks } = await stream(
-    engine,
-    `SELECT ${select.join(", ")} FROM chosen AS c
-     JOIN "window" AS w ON w."lab file" = list_position([${places.join(", ")}], c.file) - 1 AND w."lab row" = c."row" ORDER BY c.n`,
-    signal,
-  );
-  const toRecord = recordReader(plan, columns, topic);
-  let last: LakeRecord | undefined;
-  for await (const rows of chunks) {
-    const records: LakeRecord[] = [];
-    for (const row of rows) {
-      const record = toRecord(row);
-      // Rows of one message stand side by side, and each that kept the value kept all of it.
-      if (record.isOriginal && last?.isOriginal && isSameMessage(last, record)) continue;
-      records.push(record);
-      last = record;
-    }
-    yield records;
-  }
-}
-
-function isSameMessage(a: LakeRecord, b: LakeRecord): boolean {
-  return a.partition === b.partition && a.generation === b.generation && a.offset === b.offset;
-}
-
-const FIXED = 7;
-const NO_HEADERS: ExactRecord["headers"] = [];
-
-function recordReader(plan: ValuePlan, columns: readonly Column[], topic: string) {
-  const readValue = plan.read(columns, FIXED);
-  return (row: Value[]): LakeRecord => {
-    const value = readValue(row);
-    const [partition, generation, offset, index, timestampMs, key, headers] = row;
-    return {
-      topic,
-      partition: partition as number,
-      generation: generation as number,
-      offset: offset as bigint,
-      index: value.isOriginal ? LAST_INDEX : (index as number),
-      timestampMs: timestampMs as number,
-      key: bufferOf(key as Uint8Array | null),
-      headers:
-        headers === null
-          ? NO_HEADERS
-          : (headers as (Value[] | null)[]).flatMap((header) =>
-              header === null
-                ? []
-                : [[header[0] as string, bufferOf(header[1] as Uint8Array | null)] as const],
-            ),
-      ...value,
-    };
-  };
 }
 
 /** Whether statistics say that each row of a file has its raw value. */

@@ -63,7 +63,7 @@ test("whoever stops at any batch goes on with the next, and where it begins is s
   await lake.append(rows(0, 5, 3));
   await lake.append(rows(0, 8, 2));
   const from: TablePosition = {
-    ...{ tableId: (await lake.table.latest(signal)).metadata.id, version: 2, stage: "all" },
+    ...{ tableId: (await lake.table.latest(signal)).metadata.id, version: 2, stage: "all", of: "rows" },
     reached: new Map(),
   };
   const whole = await drain(lake, { from });

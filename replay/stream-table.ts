@@ -4,18 +4,22 @@ import { isLabError, LabError } from "../core/errors.ts";
 import { retry, sleep } from "../core/retry.ts";
 import type { Action, Add } from "../delta/actions.ts";
 import type { Snapshot, Table } from "../delta/table.ts";
-import { type LakeRecord, type LakeWork, openLake } from "./lake.ts";
+import { changedFilesOf } from "./changed-files.ts";
+import { type LakeOptions, type LakeRecord, type LakeWork, openLake } from "./lake.ts";
 import { LAST_INDEX, type Place } from "./place.ts";
+import type { ChangedParts } from "./rows.ts";
 import type { ValueForm } from "./value.ts";
 
 /**
- * Where a reader stands: within the rows of a whole version ("all"), or within those that a version added ("added"). `reached` is the last record read of
- * each partition in it. A plain value: keep it beside what was done with the records, and go on from it.
+ * Where a reader stands: within the rows of a whole version ("all"), or within what a version added or changed ("added"). `reached` is the last record
+ * read of each partition in it. A plain value: keep it beside what was done with the records, and go on from it.
  */
 export type TablePosition = {
   tableId: string;
   version: number;
   stage: "all" | "added";
+  /** Of which kind of stream: `rewrites: "changes"`, or another. */
+  of: "rows" | "changes";
   reached: ReadonlyMap<number, Place>;
 };
 
@@ -23,6 +27,8 @@ export type TableBatch = {
   version: number;
   /** In Kafka's order within the version; may be empty. */
   records: LakeRecord[];
+  /** Rows of the version that name no record, because others wrote them, and were left: told with its last batch, which has no records. */
+  withoutOrigin: number;
   /** Where a reader stands that has all of them. */
   position: TablePosition;
 };
@@ -40,8 +46,13 @@ export type StreamTableOptions = {
   /** Of which topic; default: the one that all rows come from. */
   topic?: string;
   value?: ValueForm;
-  /** What versions are that took rows out or changed them: the end with TABLE_REWRITTEN, or nothing, rows they added included. */
-  rewrites?: "fail" | "skip";
+  /**
+   * What versions are that took rows out or changed them.
+   * - "fail" (default): the end, with TABLE_REWRITTEN
+   * - "skip": nothing, rows they added included
+   * - "changes": told. Each record of the stream has its `change` then, and a value that is made of columns: a kept one says nothing of a change.
+   */
+  rewrites?: "fail" | "skip" | "changes";
   /** Told of each version that is skipped. */
   onSkip?: (version: number) => void;
   /** Pause between looks, in ms; default 500. */
@@ -53,7 +64,8 @@ export type StreamTableOptions = {
 /**
  * Records of a table as they are committed. Rewrites that change no rows (optimize) bring nothing. Each version is read in its own schema; columns that a file
  * lacks are null. Outages of the store are waited out. TABLE_REWRITTEN; VERSION_EXPIRED where the log was cleaned up before a version was read;
- * USAGE for a position in another table and for rows of several topics; ORIGIN_MISSING, DATA_FILE_MISSING.
+ * USAGE for a position in another table, or in another kind of stream, and for rows of several topics; ORIGIN_MISSING; DATA_FILE_MISSING, also where changes are
+ * asked for and a vacuum took the files that a version took out.
  */
 export async function* streamTable(
   table: Table,
@@ -61,54 +73,80 @@ export async function* streamTable(
 ): AsyncGenerator<TableBatch, void, undefined> {
   const { follow = false, signal } = options;
   const first = await table.latest(signal);
-  let position = startOf(options.from ?? "start", first);
+  const { rewrites = "fail" } = options;
+  const of = rewrites === "changes" ? "changes" : "rows";
+  let position = startOf(options.from ?? "start", first, of);
   let { topic } = options;
-  const read = async function* (snapshot: Snapshot, adds: Iterable<Add>): AsyncGenerator<TableBatch> {
+  let withoutOrigin = 0;
+  const read = async function* (
+    table_: LakeOptions["table"],
+    adds: Iterable<Add>,
+    changes?: ChangedParts,
+  ): AsyncGenerator<TableBatch> {
     const { work, value } = options;
-    const lake = await openLake({ table: snapshot, store: table.store, adds, topic, value, work, signal });
+    const lake = await openLake({
+      ...{ table: table_, store: table.store, adds, topic, value, changes, work, signal },
+    });
     try {
       requireOneTopic(lake.topics, topic, options.topic);
       if (lake.topic !== "") topic = lake.topic;
+      withoutOrigin = lake.withoutOrigin;
       for await (const records of lake.records(position.reached, signal)) {
         position = { ...position, reached: moved(position.reached, records) };
-        if (records.length > 0) yield { version: position.version, records, position };
+        if (records.length > 0) yield { version: position.version, records, withoutOrigin: 0, position };
       }
     } finally {
       await lake.close();
     }
   };
+  const ended = (): TableBatch => {
+    const { version } = position;
+    position = behind(position);
+    const batch = { version, records: [], withoutOrigin, position };
+    withoutOrigin = 0;
+    return batch;
+  };
   if (position.stage === "all") {
     const snapshot = await retry(() => table.at({ version: position.version }, signal), { signal });
-    yield* read(snapshot, snapshot.files());
-    position = behind(position);
-    yield { version: snapshot.version, records: [], position };
+    yield* read(snapshot, snapshot.files(), of === "changes" ? { kind: "brought" } : undefined);
+    yield ended();
   }
   for (;;) {
     const newest = follow ? await retry(() => table.latest(signal), { signal }) : first;
     while (position.version <= newest.version) {
       const { version } = position;
       const actions = await retry(() => actionsOf(table, version, signal), { signal });
-      const adds = addedFiles(actions, options.rewrites ?? "fail", version);
-      if (adds === "skip") options.onSkip?.(version);
-      else if (adds.length > 0) {
+      if (changesRows(actions) && mayRead(actions, version, options)) {
         const snapshot = await retry(() => table.at({ version }, signal), { signal });
-        yield* read(snapshot, adds);
+        if (of === "rows") yield* read(snapshot, addedFiles(actions));
+        else {
+          const changed = await retry(() => changedFilesOf(table, snapshot, actions, signal), { signal });
+          yield* read(changed.table, changed.adds, changed.parts);
+        }
       }
-      position = behind(position);
-      yield { version, records: [], position };
+      yield ended();
     }
     if (!follow) return;
     await sleep(options.pollMs ?? 500, signal);
   }
 }
 
-function startOf(from: NonNullable<StreamTableOptions["from"]>, newest: Snapshot): TablePosition {
+function startOf(
+  from: NonNullable<StreamTableOptions["from"]>,
+  newest: Snapshot,
+  of: TablePosition["of"],
+): TablePosition {
   const tableId = newest.metadata.id;
-  const nothing = { tableId, reached: new Map() };
+  const nothing = { tableId, of, reached: new Map() };
   if (from === "start") return { ...nothing, version: newest.version, stage: "all" };
   if (from === "now") return { ...nothing, version: newest.version + 1, stage: "added" };
   if (!("stage" in from)) return { ...nothing, version: from.version, stage: "added" };
-  if (from.tableId === tableId) return from;
+  if (from.tableId === tableId && (from.of === of || from.reached.size === 0)) return { ...from, of };
+  if (from.tableId === tableId)
+    throw new LabError("USAGE", `the position is one in a stream of ${from.of}, and this is one of ${of}`, {
+      hint: 'go on as it began, with rewrites: "changes" or without, to the end of the version; or begin again',
+      details: { of, positionOf: from.of },
+    });
   throw new LabError("USAGE", `the position is one in table ${from.tableId}, and this is table ${tableId}`, {
     hint: "the table was made anew, or it is another one: begin at its start",
     details: { tableId, positionIn: from.tableId },
@@ -128,8 +166,8 @@ function requireOneTopic(
   });
 }
 
-const behind = ({ tableId, version }: TablePosition): TablePosition => ({
-  ...{ tableId, version: version + 1, stage: "added" },
+const behind = ({ tableId, of, version }: TablePosition): TablePosition => ({
+  ...{ tableId, of, version: version + 1, stage: "added" },
   reached: new Map(),
 });
 
@@ -161,20 +199,40 @@ async function actionsOf(table: Table, version: number, signal: AbortSignal): Pr
   }
 }
 
-function addedFiles(actions: readonly Action[], rewrites: "fail" | "skip", version: number): Add[] | "skip" {
+function changesRows(actions: readonly Action[]): boolean {
+  return actions.some(
+    (action) =>
+      "cdc" in action ||
+      ("add" in action && action.add.dataChange) ||
+      ("remove" in action && action.remove.dataChange),
+  );
+}
+
+/** Whether the version is one that the stream tells; TABLE_REWRITTEN where it must. */
+function mayRead(
+  actions: readonly Action[],
+  version: number,
+  { rewrites = "fail", onSkip }: StreamTableOptions,
+): boolean {
   const isRewrite = actions.some((action) => "remove" in action && action.remove.dataChange);
-  if (!isRewrite)
-    return actions.flatMap((action) => ("add" in action && action.add.dataChange ? [action.add] : []));
-  if (rewrites === "skip") return "skip";
+  if (!isRewrite || rewrites === "changes") return true;
+  if (rewrites === "skip") {
+    onSkip?.(version);
+    return false;
+  }
   const info = actions.find((action) => "commitInfo" in action)?.commitInfo;
   throw new LabError(
     "TABLE_REWRITTEN",
     `version ${version} (${info?.operation ?? "unknown"}) took rows out or changed them`,
     {
-      hint: 'read on without what it did (rewrites: "skip"), or begin again at the start',
+      hint: 'ask for the changes (rewrites: "changes"), read on without what it did (rewrites: "skip"), or begin again at the start',
       details: { version, operation: info?.operation },
     },
   );
+}
+
+function addedFiles(actions: readonly Action[]): Add[] {
+  return actions.flatMap((action) => ("add" in action && action.add.dataChange ? [action.add] : []));
 }
 
 /** The place behind everything up to an offset. */

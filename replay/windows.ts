@@ -74,8 +74,8 @@ export async function nextWindow(engine: Engine, rows: number, signal: AbortSign
 }
 
 /**
- * Makes `chosen(file, "row", n)`, the window's rows in their order, of `candidates("lab file", "lab row", part, gen, off, idx, us)`.
- * A place that several rows claim is there once. Returns how many there are.
+ * Makes `chosen(file, "row", idx, n)`, the window's rows in their order, of `candidates("lab file", "lab row", part, gen, off, idx, us)`.
+ * Rows of one message are never parted, as they have one watermark. A place that several rows claim is there once. Returns how many there are.
  */
 export async function chooseRows(engine: Engine, { until }: Window, signal: AbortSignal): Promise<number> {
   const end = until === null ? "NULL" : String(until);
@@ -90,14 +90,14 @@ export async function chooseRows(engine: Engine, { until }: Window, signal: Abor
        WHERE (${until === null ? "true" : `b.ready < ${end}`}) AND (c.gen, c.off, c.idx) > (b.gen, b.off, b.idx)
          AND (b.ceiling IS NULL OR {gen: c.gen, off: c.off} < b.ceiling))
      SELECT file, "row", part, gen, off, idx,
-       greatest(${NO_TIME}, max(us) OVER (PARTITION BY part ORDER BY gen, off, idx, file, "row")) AS wm
+       greatest(${NO_TIME}, max(us) OVER (PARTITION BY part ORDER BY gen, off)) AS wm
      FROM rows`,
     { signal },
   );
   const inWindow = until === null ? "true" : `wm < ${end}`;
   await engine.run(
     `CREATE OR REPLACE TEMP TABLE chosen AS
-     SELECT file, "row", row_number() OVER (ORDER BY wm, part, gen, off, idx, file, "row") AS n
+     SELECT file, "row", idx, row_number() OVER (ORDER BY wm, part, gen, off, idx, file, "row") AS n
      FROM (SELECT * FROM seen WHERE ${inWindow}
        QUALIFY row_number() OVER (PARTITION BY part, gen, off, idx ORDER BY file, "row") = 1)`,
     { signal },

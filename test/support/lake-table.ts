@@ -42,15 +42,18 @@ export type LakeTable = {
 
 export async function lakeTable(
   t: TestContext,
-  options: { columns?: Record<string, DataType>; keepRaw?: boolean; windowRows?: number } = {},
+  options: {
+    columns?: Record<string, DataType>;
+    keepRaw?: boolean;
+    windowRows?: number;
+    configuration?: Record<string, string>;
+  } = {},
 ): Promise<LakeTable> {
-  const { columns = { v: "string" }, keepRaw = false, windowRows } = options;
+  const { columns = { v: "string" }, keepRaw = false, windowRows, configuration = {} } = options;
   const folder = await mkdtemp(join(tmpdir(), "lab-lake-test-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
-  const { table, append } = await sqlTable(join(folder, "table"), {
-    ...columns,
-    _kafka: kafkaField(keepRaw).type,
-  });
+  const schema = { ...columns, _kafka: kafkaField(keepRaw).type };
+  const { table, append } = await sqlTable(join(folder, "table"), schema, { configuration });
   const work: LakeWork = {
     scratchDir: join(folder, "scratch"),
     memoryLimitBytes: 256 << 20,

@@ -40,7 +40,7 @@ let files = 0;
 export async function sqlTable(
   place: string | Store,
   columns: Record<string, DataType>,
-  options: { partitionColumns?: readonly string[] } = {},
+  options: { partitionColumns?: readonly string[]; configuration?: Record<string, string> } = {},
 ): Promise<{ table: Table; append(version: SqlTableVersion): Promise<Add | undefined> }> {
   const store = typeof place === "string" ? localStore(place) : place;
   const table = await createTable(store, { schema: structOf(columns), ...options }, signal);
