@@ -13,6 +13,21 @@ export function decodeZ85(text: string): Buffer {
   return Buffer.concat(groups);
 }
 
+/** Bytes, a multiple of four, as text. */
+export function encodeZ85(bytes: Buffer): string {
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 4) {
+    let value = bytes.readUInt32BE(at);
+    let group = "";
+    for (let digit = 0; digit < 5; digit++) {
+      group = ALPHABET[value % 85]! + group;
+      value = Math.floor(value / 85);
+    }
+    text += group;
+  }
+  return text;
+}
+
 function decodeGroup(group: string): Buffer {
   let fill = 0;
   while (fill < 4 && group[fill] === FILL) fill++;

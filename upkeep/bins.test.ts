@@ -50,6 +50,19 @@ test("tiered, where more is ripe than one file holds, no large file is written a
   assert.deepEqual(names(packBins([...files, file("e", 30)], tiered)), ["bcde"]);
 });
 
+test("tiered, a file is written again for its deleted rows only when a fifth of them are, or nobody says how many it has", () => {
+  const tiered = { targetBytes: 100 * MIB, rule: "tiered" } as const;
+  const worn = (cardinality: bigint, stats?: string) =>
+    file("a", 90, null, {
+      deletionVector: { ...vector.deletionVector, cardinality },
+      ...(stats === undefined ? {} : { stats }),
+    });
+  assert.deepEqual(names(packBins([worn(20n, '{"numRecords":100}')], tiered)), []);
+  assert.deepEqual(names(packBins([worn(21n, '{"numRecords":100}')], tiered)), ["a"]);
+  assert.deepEqual(names(packBins([worn(1n)], tiered)), ["a"]);
+  assert.deepEqual(names(packBins([worn(1n, '{"numRecords":100}')], { ...tiered, rule: "full" })), ["a"]);
+});
+
 /** What waits doubles in size from a crumb to half the target; a little more may wait beside large files that do not fit together. */
 const few = (bytes: number, targetBytes: number) => 24 + Math.ceil(bytes / targetBytes) / 4;
 

@@ -1,6 +1,7 @@
 /** Which small files become one (pure). */
 
 import type { Add } from "../delta/actions.ts";
+import { numRecords } from "../delta/file-totals.ts";
 
 /** Files of one partition that are written again as one. */
 export type Bin = readonly Add[];
@@ -19,12 +20,17 @@ export type Packing = {
 const FULL = 0.75;
 /** Engines read these as fast as larger ones: below it a file is small whatever stands beside it. */
 const CRUMB_BYTES = 64 * 1024;
+/** Beyond this share of deleted rows a file is written again, however large; below it each row is written about five times in its life. */
+const WORN = 0.2;
 
-/** The bins of all partitions; in each the order of `adds` is kept. A file with deleted rows may be a bin of its own. */
+/** The bins of all partitions; in each the order of `adds` is kept. A file with deleted rows may be a bin of its own, tiered only with many of them. */
 export function packBins(adds: Iterable<Add>, { targetBytes, rule }: Packing): Bin[] {
   return byPartition(candidates(adds, targetBytes))
     .flatMap((files) => (rule === "full" ? fill(files, targetBytes) : tiers(files, targetBytes)))
-    .filter((bin) => bin.length > 1 || bin[0]?.deletionVector !== undefined);
+    .filter(
+      ([first, second]) =>
+        second !== undefined || (rule === "full" ? first?.deletionVector !== undefined : isWorn(first)),
+    );
 }
 
 /** What is ripe may need several bins, and in each the largest must have found its like again, unless the bin is full then. */
@@ -69,7 +75,7 @@ function fill(files: readonly Add[], targetBytes: number): Add[][] {
   return bins;
 }
 
-/** The smallest files, up to the last that is no larger than all smaller ones together; and those with deleted rows. In their order. */
+/** The smallest files, up to the last that is no larger than all smaller ones together; and those that are worn. In their order. */
 function ripe(files: readonly Add[]): Add[] {
   const bySize = [...files].sort((a, b) => a.size - b.size);
   let count = 0;
@@ -79,7 +85,14 @@ function ripe(files: readonly Add[]): Add[] {
     smaller += size;
   }
   const taken = new Set(bySize.slice(0, count));
-  return files.filter((file) => taken.has(file) || file.deletionVector !== undefined);
+  return files.filter((file) => taken.has(file) || isWorn(file));
+}
+
+/** Whether so many rows of a file are gone that readers would gain by having it written again. */
+function isWorn(add: Add | undefined): boolean {
+  if (add?.deletionVector === undefined) return false;
+  const records = numRecords(add.stats);
+  return records === undefined || Number(add.deletionVector.cardinality) > WORN * Number(records);
 }
 
 function sizeOf(files: readonly Add[]): number {

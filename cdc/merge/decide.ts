@@ -1,0 +1,56 @@
+/** What becomes of a change, given what the table holds of its key. Pure. */
+
+import type { Change, Order, Truncate } from "../change.ts";
+import { compareOrder } from "../position.ts";
+import type { Stored } from "./cdc-field.ts";
+
+export type Verdict =
+  /** The change's row is the row now; of a delete one that is marked as such. `keep`: columns that stay as they are stored. */
+  | { kind: "write"; keep: readonly string[]; missing: readonly string[]; effect: Effect }
+  /** The stored row stays, but has these columns from the change, which is older: nothing newer told them. */
+  | { kind: "fill"; columns: readonly string[]; missing: readonly string[] }
+  | { kind: "ignore" }
+  | { kind: "refuse"; code: string; message: string };
+
+/** What readers see of it. `none`: a delete of what is not there. */
+export type Effect = "insert" | "update" | "delete" | "none";
+
+/**
+ * The newer of the two wins, whatever came first. `stored` is undefined where no row has the key, deleted ones included; what is older than a
+ * truncate counts for nothing. A key whose changes came through two Kafka partitions is refused where nothing proves their order.
+ */
+export function decide(change: Change, stored: Stored | undefined, truncates: readonly Order[]): Verdict {
+  if (truncates.some((truncate) => isProvenOlder(change, truncate))) return { kind: "ignore" };
+  if (stored === undefined) return written(change, undefined);
+  const { order, isCertain } = compareOrder(change, stored.order);
+  const { order: before } = stored;
+  if (!isCertain && before !== null && before.place.partition !== change.place.partition)
+    return {
+      kind: "refuse",
+      code: "KEY_MOVED_PARTITION",
+      message: `the key's last change came through partition ${before.place.partition}, and nothing tells which of the two is later`,
+    };
+  // A tombstone behind its delete tells nothing.
+  if (change.kind === "delete" && change.position === null && stored.isDeleted) return { kind: "ignore" };
+  if (order > 0) return written(change, stored);
+  if (order === 0 || change.kind === "delete" || stored.isDeleted) return { kind: "ignore" };
+  const columns = stored.missing.filter((name) => !change.absent.includes(name));
+  if (columns.length === 0) return { kind: "ignore" };
+  return { kind: "fill", columns, missing: stored.missing.filter((name) => !columns.includes(name)) };
+}
+
+/** Whether a stored row, or a change, comes before a truncate for certain. */
+export function isProvenOlder(one: Order | null, truncate: Order | Truncate): boolean {
+  const { order, isCertain } = compareOrder(one, truncate);
+  return order < 0 && isCertain;
+}
+
+function written(change: Change, stored: Stored | undefined): Verdict {
+  const isThere = stored !== undefined && !stored.isDeleted;
+  if (change.kind === "delete")
+    return { kind: "write", keep: [], missing: [], effect: isThere ? "delete" : "none" };
+  if (!isThere) return { kind: "write", keep: [], missing: change.absent, effect: "insert" };
+  if (change.isFresh) return { kind: "write", keep: [], missing: change.absent, effect: "update" };
+  const missing = stored.missing.filter((name) => change.absent.includes(name));
+  return { kind: "write", keep: change.absent, missing, effect: "update" };
+}

@@ -1,0 +1,47 @@
+/** What a merger keeps from batch to batch of one table: a DuckDB with the index of its keys, and a cache of files for a remote store. */
+
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Table } from "../../delta/table.ts";
+import { type FileCache, openFileCache } from "../../engine/file-cache.ts";
+import { openInstance } from "../../engine/instance.ts";
+import { createKeyIndex, type KeyIndex } from "./key-index.ts";
+
+export type MergeEngine = {
+  readonly table: Table;
+  readonly keyColumns: readonly string[];
+  readonly index: KeyIndex;
+  close(): Promise<void>;
+};
+
+const CACHE_BYTES = 2 * 1024 * 1024 * 1024;
+
+export async function openMergeEngine(options: {
+  table: Table;
+  keyColumns: readonly string[];
+  scratchDir: string;
+  memoryLimitBytes: number;
+  threads: number;
+}): Promise<MergeEngine> {
+  const { table, keyColumns, memoryLimitBytes, threads } = options;
+  await mkdir(options.scratchDir, { recursive: true });
+  const folder = await mkdtemp(join(options.scratchDir, "lab-merge-"));
+  const instance = await openInstance({
+    ...{ memoryLimitBytes, threads, tempDir: join(folder, "spill"), preserveOrder: true },
+  });
+  let opening: Promise<FileCache> | undefined;
+  const cache = () => {
+    opening ??= openFileCache({ folder: join(folder, "cache"), maxBytes: CACHE_BYTES });
+    return opening;
+  };
+  const index = createKeyIndex({ instance, table, keyColumns, cache });
+  return {
+    ...{ table, keyColumns, index },
+    async close() {
+      await index.close();
+      instance.close();
+      await (await opening)?.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

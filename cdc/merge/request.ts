@@ -1,0 +1,115 @@
+/** The commit of a batch: rows, those they take the place of, and positions, together. Pure. */
+
+import type { PartitionValues } from "../../delta/actions.ts";
+import { sumBytes } from "../../delta/file-totals.ts";
+import { serializeSchema } from "../../delta/schema.ts";
+import type { CommitRequest, Reads, Snapshot } from "../../delta/table.ts";
+import type { StructType } from "../../delta/types.ts";
+import { ENFORCED } from "../../engine/constraints.ts";
+import { derivedOf } from "../../engine/partitioning.ts";
+import type { MergeCounts, MergeRequest } from "../apply.ts";
+import type { Folded, Order } from "../change.ts";
+import type { Plan } from "./plan.ts";
+import type { Retirement } from "./retire.ts";
+import { TRUNCATES_PROPERTY, truncatesText } from "./truncates.ts";
+import type { Written } from "./write-rows.ts";
+
+export type Committing = {
+  request: MergeRequest;
+  plan: Plan;
+  /** Of the new rows. */
+  schema: StructType;
+  /** Those that the table is to remember, where they changed. */
+  truncates: readonly Order[] | undefined;
+};
+
+export function mergeRequest(
+  { request, plan, schema, truncates }: Committing,
+  written: Written,
+  retirement: Retirement,
+  counts: MergeCounts,
+): CommitRequest {
+  const { snapshot, keyColumns, txns, readTxns, lab } = request;
+  const adds = [...written.adds, ...retirement.adds];
+  const { removes } = retirement;
+  const { metadata } = snapshot;
+  const isSame = schema === snapshot.schema || serializeSchema(schema) === metadata.schemaString;
+  const configuration = truncates
+    ? { ...metadata.configuration, [TRUNCATES_PROPERTY]: truncatesText(truncates) }
+    : metadata.configuration;
+  const changed =
+    isSame && !truncates
+      ? {}
+      : {
+          metadata: {
+            ...metadata,
+            configuration,
+            ...(isSame ? {} : { schemaString: serializeSchema(schema) }),
+          },
+        };
+  return {
+    readSnapshot: snapshot,
+    operation: "MERGE",
+    operationParameters: { predicate: JSON.stringify(keyColumns.map((name) => `t.${name} = s.${name}`)) },
+    operationMetrics: {
+      numTargetRowsInserted: String(counts.inserted),
+      numTargetRowsUpdated: String(counts.updated),
+      numTargetRowsDeleted: String(counts.deleted),
+      numTargetRowsCopied: String(retirement.copied),
+      numTargetFilesAdded: String(adds.length),
+      numTargetFilesRemoved: String(removes.length),
+      numTargetChangeFilesAdded: String(written.cdcs.length),
+      numTargetDeletionVectorsAdded: String(retirement.kept.length),
+      numTargetBytesAdded: String(
+        sumBytes(written.adds) + (retirement.copied > 0 ? sumBytes(retirement.adds) : 0),
+      ),
+    },
+    ...{ adds, removes, cdcs: written.cdcs, txns, readTxns, enforced: ENFORCED, ...changed },
+    reads: readsOf(
+      snapshot,
+      keyColumns,
+      plan,
+      written,
+      removes.map(({ path }) => path),
+    ),
+    info: { lab: lab(counts) },
+  };
+}
+
+/**
+ * A key that is in no file must not have come into one: rows that others add are read, unless they are in partitions that no key of the batch
+ * can be in. Files that lost no row may be rearranged meanwhile.
+ */
+function readsOf(
+  snapshot: Snapshot,
+  keyColumns: readonly string[],
+  plan: Plan,
+  written: Written,
+  touched: readonly string[],
+): Reads {
+  if (plan.rows.length === 0 && plan.retired.length === 0) return "nothing";
+  const files = new Set(touched);
+  const derived = derivedOf(snapshot.schema, snapshot.partitionColumns);
+  const isOfKey = (column: string) =>
+    keyColumns.includes(column) ||
+    derived.some((one) => one.column === column && one.kind === "bucket" && keyColumns.includes(one.of));
+  const { partitionColumns } = snapshot;
+  if (plan.truncated.length > 0 || partitionColumns.length === 0 || !partitionColumns.every(isOfKey))
+    return { files, partitions: () => true };
+  const keyOf = (values: PartitionValues) =>
+    JSON.stringify(partitionColumns.map((name) => values[name] ?? null));
+  const mine = new Set(written.adds.map(({ partitionValues }) => keyOf(partitionValues)));
+  return { files, partitions: (values) => mine.has(keyOf(values)) };
+}
+
+/** Rows as readers see them. Of a change that did nothing for them is said that it was ignored. */
+export function countsOf(plan: Plan, folded: Folded): MergeCounts {
+  const count = (effect: string) => plan.rows.filter((row) => row.effect === effect).length;
+  const truncated = plan.truncated.filter(({ isDeleted }) => !isDeleted).length;
+  const [inserted, updated, deleted] = [count("insert"), count("update"), count("delete")];
+  return {
+    ...{ inserted, updated, deleted: deleted + truncated },
+    ignored: folded.changes.length - inserted - updated - deleted,
+    folded: folded.folded,
+  };
+}

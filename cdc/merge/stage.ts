@@ -1,0 +1,93 @@
+/** Changes as rows of the table's schema in a local Parquet file, typed as the table's are: deletes are rows of their key and `_cdc` alone. */
+
+import { rm } from "node:fs/promises";
+import type { Snapshot } from "../../delta/table.ts";
+import type { StructType } from "../../delta/types.ts";
+import type { BadRecord, EncodedFile, EncodePlan, Encoder } from "../../engine/encoder.ts";
+import { KAFKA_FIELD } from "../../engine/kafka-column.ts";
+import { derivedOf } from "../../engine/partitioning.ts";
+import { createRawBatch, type RawBatch } from "../../engine/raw-batch.ts";
+import { wideningFor } from "../../engine/widening.ts";
+import type { Change } from "../change.ts";
+import { CDC_FIELD, cdcJson } from "./cdc-field.ts";
+
+export type Staged = {
+  /** Its rows in the order of `places`; null where there are none. */
+  file: EncodedFile | null;
+  /** For each row of the file the change it is of, by its index. */
+  places: readonly number[];
+  bad: readonly BadRecord[];
+  /** The schema of the rows: the one asked for, or what it grew to. */
+  schema: StructType;
+  /** Removes the file where it is still there. */
+  remove(): Promise<void>;
+};
+
+export type StageOptions = {
+  encoder: Encoder;
+  snapshot: Snapshot;
+  schema: StructType;
+  onUnknownField: EncodePlan["onUnknownField"];
+  topic: string;
+  signal: AbortSignal;
+};
+
+/** One file for all partitions: that of a key's old row is known only when it is found. */
+export async function stage(changes: readonly Change[], options: StageOptions): Promise<Staged> {
+  const { encoder, snapshot, schema, onUnknownField, topic, signal } = options;
+  const encoded = await encoder.encode(
+    batchOf(changes, topic),
+    {
+      format: "json",
+      schema,
+      partitionColumns: [],
+      metadata: schema.fields.some(({ name }) => name === KAFKA_FIELD.name),
+      keepRaw: false,
+      onUnknownField,
+      widen: wideningFor(snapshot),
+      derived: derivedOf(schema, snapshot.partitionColumns),
+      configuration: snapshot.metadata.configuration,
+    },
+    signal,
+  );
+  const bad = new Set(encoded.bad.map(({ index }) => index));
+  const file = encoded.files[0] ?? null;
+  return {
+    file,
+    places: [...changes.keys()].filter((index) => !bad.has(index)),
+    bad: encoded.bad,
+    schema: encoded.evolvedSchema ?? schema,
+    remove: async () => {
+      if (file !== null) await rm(file.file, { force: true });
+    },
+  };
+}
+
+function batchOf(changes: readonly Change[], topic: string): RawBatch {
+  const batch = createRawBatch({
+    capacityBytes: changes.reduce((sum, { row }) => sum + row.length + 256, 0),
+  });
+  for (const change of changes) {
+    const { partition, offset, generation } = change.place;
+    batch.append({
+      ...{ topic, partition, offset, generation, timestampMs: change.timestampMs, timestampType: "create" },
+      ...{ key: null, headers: [], value: withCdc(change) },
+    });
+  }
+  return batch;
+}
+
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+/** The row with `_cdc` as its last member. */
+function withCdc(change: Change): Uint8Array {
+  const { row } = change;
+  const cdc = cdcJson(change, { isDeleted: change.kind === "delete", missing: change.absent });
+  let end = row.length - 1;
+  while (end > 0 && row[end] !== CLOSE_BRACE) end--;
+  let last = end - 1;
+  while (last > 0 && row[last]! <= 0x20) last--;
+  const comma = row[last] === OPEN_BRACE ? "" : ",";
+  return Buffer.concat([row.subarray(0, end), Buffer.from(`${comma}"${CDC_FIELD.name}":${cdc}}`)]);
+}
