@@ -12,7 +12,7 @@ const address = await load("address.js");
 const format = await load("format.js");
 const model = await load("model.js");
 const words = await load("flow-words.js");
-const strip = await load("strip.js");
+const zoom = await load("zoom.js");
 const sql = await load("sql.js");
 
 function entry(version: number, change: Partial<VersionEntry> = {}): VersionEntry {
@@ -163,15 +163,75 @@ test("a long line is thinned to the most points it may have, ends included", () 
 });
 
 test("bars are logarithmic only where versions differ more than a hundredfold", () => {
-  const even = strip.heightsOf([
-    entry(0, { rowsAdded: "0" }),
-    entry(1, { rowsAdded: "50" }),
-    entry(2, { rowsAdded: "100" }),
-  ]);
-  assert.deepEqual([even.heights, even.isLog], [[0, 0.5, 1], false]);
-  const wide = strip.heightsOf([entry(0, { rowsAdded: "10" }), entry(1, { rowsAdded: "100000" })]);
+  const heights = (entries: VersionEntry[], measure: string) => {
+    const found = model.heightsOf(entries, measure);
+    return { isLog: found.isLog, heights: entries.map((one) => found.heights.get(one)) };
+  };
+  const even = [entry(0, { rowsAdded: "0" }), entry(1, { rowsAdded: "50" }), entry(2, { rowsAdded: "100" })];
+  assert.deepEqual(heights(even, "rows"), { heights: [0, 0.5, 1], isLog: false });
+  const wide = heights([entry(0, { rowsAdded: "10" }), entry(1, { rowsAdded: "100000" })], "rows");
   assert.equal(wide.isLog, true);
-  assert.ok(wide.heights[0] > 0.1);
+  assert.ok((wide.heights[0] ?? 0) > 0.1);
+  const others = [
+    entry(0, { bytesAdded: "10", durationMs: null }),
+    entry(1, { bytesAdded: "40", bytesRemoved: "80", durationMs: 5 }),
+  ];
+  assert.deepEqual(heights(others, "bytes").heights, [0.125, 1]);
+  assert.deepEqual(heights(others, "duration").heights, [0, 1]);
+});
+
+test("a version is told with its bytes and how long it took, and without what its writer did not say", () => {
+  const one = entry(7, { filesAdded: 2, filesRemoved: 1, bytesRemoved: null });
+  assert.equal(model.filesOf(one), "2 files in (2.0 KiB), 1 out (?)");
+  assert.equal(model.tookOf(one), "took 84 ms");
+  assert.equal(model.tookOf(entry(7, { durationMs: null })), "");
+  assert.match(
+    model.spoken(one),
+    /^Version 7, streaming update, 10 rows added, 2.0 KiB, took 84 ms, .* UTC$/,
+  );
+  const marks = { checkpoints: [7], unreadable: [[1, 3]] };
+  assert.deepEqual(model.marksOf(marks, 7), { hasCheckpoint: true, isReadable: true });
+  assert.deepEqual(model.marksOf(marks, 3), { hasCheckpoint: false, isReadable: false });
+});
+
+test("a window over the timeline stays within it, keeps its size and what it is held at, whatever the zoom", () => {
+  const all = fc.tuple(fc.nat(10_000), fc.nat(10_000)).map(([min, size]) => ({ min, max: min + size }));
+  const turns = fc.array(
+    fc.tuple(fc.double({ min: 0.05, max: 20, noNaN: true }), fc.double({ min: 0, max: 1, noNaN: true })),
+  );
+  fc.assert(
+    fc.property(all, turns, fc.integer({ min: 200, max: 2560 }), (whole, zooms, width) => {
+      let span = zoom.spanFrom(whole, zoom.shownBy("fit", whole, width), whole.max);
+      for (const [factor, share] of zooms) {
+        const anchor = Math.round(span.min + share * (span.max - span.min));
+        span = zoom.zoomedBy(whole, span, factor, anchor);
+        assert.ok(span.min >= whole.min && span.max <= whole.max && span.min <= span.max);
+        assert.ok(anchor >= span.min && anchor <= span.max, "what it is held at stays in sight");
+        assert.ok(zoom.sizeOf(span) >= Math.min(10, zoom.sizeOf(whole)));
+      }
+      const there = zoom.spanWith(whole, span, whole.min);
+      assert.ok(there.min === whole.min && zoom.sizeOf(there) === zoom.sizeOf(span));
+      const frame = { ...span, width };
+      for (const version of [span.min, span.max])
+        assert.equal(zoom.versionAt(frame, zoom.placeOf(frame, version)), version);
+    }),
+  );
+});
+
+test("5,000 versions fit a wide strip in part, a narrow one in a smaller part, and wholly where that is asked for", () => {
+  const all = { min: 0, max: 4_999 };
+  assert.deepEqual(
+    [1404, 340].map((width) => zoom.shownBy("fit", all, width)),
+    [340, 74],
+  );
+  assert.equal(zoom.shownBy("all", all, 340), 5_000);
+  assert.equal(zoom.shownBy("fit", { min: 0, max: 11 }, 340), 12);
+  const entries = [3, 4, 7, 9].map((version) => entry(version));
+  const found: VersionEntry[] = zoom.within(entries, { min: 4, max: 8 });
+  assert.deepEqual(
+    found.map(({ version }) => version),
+    [4, 7],
+  );
 });
 
 test("stations say unknown where nothing is known, and an idle partition is quiet, not broken", () => {

@@ -28,6 +28,7 @@ export function bytes(n) {
 /** How long, in the largest fitting unit. @param {number} ms */
 export function duration(ms) {
   const s = Math.max(0, ms) / 1000;
+  if (s > 0 && s < 1) return `${Math.round(ms)} ms`;
   if (s < 10) return `${s.toFixed(1)} s`;
   if (s < 90) return `${Math.round(s)} s`;
   if (s < 5400) return `${Math.round(s / 60)} min`;

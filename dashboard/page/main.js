@@ -1,6 +1,7 @@
 /** Wires the page: the address, the live feed, what is loaded for it, and the views that show it. */
 
 import { formatAddress, NOWHERE, parseAddress } from "./address.js";
+import { addressBar } from "./address-bar.js";
 import { alertsView } from "./alerts.js";
 import { getJson, problemText } from "./api.js";
 import { asking } from "./asking.js";
@@ -16,6 +17,7 @@ import { headerView } from "./header.js";
 import { historyKeeper } from "./histories.js";
 import { ledgerView } from "./ledger.js";
 import { lettersView } from "./letters.js";
+import { marksKeeper } from "./marks.js";
 import { panelsView, tabsView } from "./panels.js";
 import { isTyping, timeView } from "./scrubber.js";
 import { sqlView } from "./sql.js";
@@ -25,6 +27,7 @@ import { versionKeeper } from "./versions.js";
 
 /** @typedef {import("./state.js").State} State */
 
+const addresses = addressBar();
 const time = timeView({
   ...{ pin, goLive },
   find: (point) => go({ ...state.get().route, version: null, point }),
@@ -36,6 +39,7 @@ const repaint = () => {
   chart.repaint();
 };
 const keepHistory = historyKeeper((history) => state.set({ history }));
+const keepMarks = marksKeeper((marks) => state.set({ marks }));
 const keepVersion = versionKeeper((shown) => state.set({ shown }));
 const feed = openFeed({
   onEvent(name, data) {
@@ -69,6 +73,7 @@ const panels = panelsView({
 const state = holdState(initialState(location.href, Date.now()), [
   chooseTable,
   view((now) => [now.route.table, summaryOf(now)], followHistory),
+  view((now) => [historyOf(now)], followMarks),
   followVersion,
   header,
   flowView(),
@@ -92,9 +97,7 @@ const state = holdState(initialState(location.href, Date.now()), [
 
 /** Moves the page to a state; `isQuiet` leaves no entry in the browser's history. @param {import("./state.js").Route} route @param {boolean} [isQuiet] */
 function go(route, isQuiet = false) {
-  const address = formatAddress(route);
-  if (address !== location.pathname + location.search)
-    history[isQuiet ? "replaceState" : "pushState"](null, "", address);
+  addresses.write(formatAddress(route), isQuiet);
   state.set({ route });
 }
 
@@ -123,6 +126,12 @@ function chooseTable({ tables, route }) {
 function followHistory(table, summary) {
   if (table !== null && summary !== null && summary.version !== null)
     keepHistory.follow(table, summary.id, summary.version);
+}
+
+/** @param {State["history"]} kept */
+function followMarks(kept) {
+  const newest = kept?.entries.at(-1);
+  if (kept !== null && newest !== undefined) keepMarks.follow(kept.table, kept.id, newest);
 }
 
 /** The version before the last one shown: which way the user travels. */
@@ -235,6 +244,9 @@ document.addEventListener("click", (event) => {
   event.preventDefault();
   go(parseAddress(link.href));
 });
-addEventListener("popstate", () => state.set({ route: parseAddress(location.href) }));
+addEventListener("popstate", () => {
+  addresses.forget();
+  state.set({ route: parseAddress(location.href) });
+});
 setInterval(() => state.set({ clock: Date.now() }), 1_000);
 state.set({});

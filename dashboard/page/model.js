@@ -1,10 +1,12 @@
 /** What a history says beyond its numbers: kinds of versions, rows after each, and one line of words. Pure. */
 
-import { clock, count, many } from "./format.js";
+import { bytes, clock, count, duration, many } from "./format.js";
 
 /**
  * @typedef {import("../tables.ts").VersionEntry} VersionEntry
  * @typedef {"append" | "optimize" | "change" | "schema" | "restore" | "other"} Kind
+ * What a bar's height says.
+ * @typedef {"rows" | "bytes" | "duration"} Measure
  */
 
 /** How a version is drawn. @param {VersionEntry} entry @returns {Kind} */
@@ -78,9 +80,64 @@ export function whatItDid(entry) {
   return parts.join(", ") || "no rows";
 }
 
+/** Files and bytes of a version, in and out; nothing where it touched no files. @param {VersionEntry} entry */
+export function filesOf({ filesAdded, filesRemoved, bytesAdded, bytesRemoved }) {
+  const added = filesAdded === 0 ? [] : [`${many(filesAdded, "file")} in (${bytes(bytesAdded)})`];
+  const removed = filesRemoved === 0 ? [] : [`${count(filesRemoved)} out (${bytes(bytesRemoved)})`];
+  return [...added, ...removed].join(", ");
+}
+
+/** How long the work of a version took; nothing where its writer did not say. @param {VersionEntry} entry */
+export const tookOf = ({ durationMs }) => (durationMs === null ? "" : `took ${duration(durationMs)}`);
+
 /** For the slider's value, read aloud. @param {VersionEntry} entry */
 export const spoken = (entry) =>
-  `Version ${entry.version}, ${entry.operation.toLowerCase()}, ${whatItDid(entry)}, ${clock(entry.timestamp).replace("Z", " UTC")}`;
+  [
+    `Version ${entry.version}`,
+    entry.operation.toLowerCase(),
+    whatItDid(entry),
+    ...(entry.filesAdded > 0 ? [bytes(entry.bytesAdded)] : []),
+    ...(entry.durationMs === null ? [] : [tookOf(entry)]),
+    clock(entry.timestamp).replace("Z", " UTC"),
+  ].join(", ");
+
+/** Beyond this spread between versions heights are logarithmic, and the legend says so. */
+const LOG_FROM = 100;
+
+/** @type {WeakMap<readonly VersionEntry[], Map<Measure, { heights: Map<VersionEntry, number>, isLog: boolean }>>} */
+const known = new WeakMap();
+
+/** Height of each version between 0 and 1, worked out once for a history. @param {readonly VersionEntry[]} entries @param {Measure} measure */
+export function heightsOf(entries, measure) {
+  const before = known.get(entries) ?? new Map();
+  known.set(entries, before);
+  const found = before.get(measure) ?? measured(entries, measure);
+  before.set(measure, found);
+  return found;
+}
+
+/** @param {readonly VersionEntry[]} entries @param {Measure} measure */
+function measured(entries, measure) {
+  const sizes = entries.map((entry) => sizeOf(entry, measure));
+  const most = sizes.reduce((a, b) => Math.max(a, b), 1);
+  const least = sizes.reduce((a, b) => (b > 0 ? Math.min(a, b) : a), most);
+  const isLog = most / least > LOG_FROM;
+  const share = (/** @type {number} */ n) => (isLog ? Math.log1p(n) / Math.log1p(most) : n / most);
+  return { heights: new Map(entries.map((entry, n) => [entry, share(sizes[n] ?? 0)])), isLog };
+}
+
+/** @param {VersionEntry} entry @param {Measure} measure */
+function sizeOf({ rowsAdded, rowsRemoved, bytesAdded, bytesRemoved, durationMs }, measure) {
+  if (measure === "duration") return durationMs ?? 0;
+  const [added, removed] = measure === "rows" ? [rowsAdded, rowsRemoved] : [bytesAdded, bytesRemoved];
+  return Math.max(Number(added ?? 0), Number(removed ?? 0));
+}
+
+/** Whether a version can still be read, and has a checkpoint. @param {import("../tables.ts").VersionMarks} marks @param {number} version */
+export const marksOf = ({ checkpoints, unreadable }, version) => ({
+  hasCheckpoint: checkpoints.includes(version),
+  isReadable: !unreadable.some(([from, to]) => version >= from && version <= to),
+});
 
 /**
  * The next version before or after `version` that is not a plain append; null if there is none.

@@ -1,12 +1,30 @@
 /** The timeline: a canvas strip under a native slider, so that mouse, touch, keyboard and screen readers all work. */
 
-import { byId, h, setAttribute, setText, time } from "./dom.js";
-import { clock, count, many } from "./format.js";
-import { KIND_NAMES, kindOf, nextMark, spoken, whatItDid } from "./model.js";
-import { currentVersion, historyOf, view } from "./state.js";
-import { drawCursor, drawVersions, heightsOf } from "./strip.js";
+import { byId, setAttribute } from "./dom.js";
+import { pinchZooms, wheelZooms } from "./gestures.js";
+import { goToForm } from "./goto.js";
+import { nextMark, spoken } from "./model.js";
+import { overviewStrip } from "./overview.js";
+import { currentVersion, historyOf, marksOfTable, view } from "./state.js";
+import { drawCursor, drawVersions } from "./strip.js";
+import { showLegend, tipLines, versionLine } from "./version-line.js";
+import {
+  PAD,
+  placeIn,
+  placeOf,
+  shownBy,
+  sizeOf,
+  spanAround,
+  spanFrom,
+  spanWith,
+  versionAt,
+  zoomedBy,
+} from "./zoom.js";
 
 /** @typedef {import("../tables.ts").VersionEntry} VersionEntry */
+
+const ZOOM_STEP = 2;
+const PAGE_SHARE = 0.1;
 
 /**
  * `pin` is called for each version the cursor is moved to, `find` for a time or PARTITION:OFFSET whose version is wanted, `compare` for the
@@ -14,127 +32,250 @@ import { drawCursor, drawVersions, heightsOf } from "./strip.js";
  * @param {{ pin: (version: number) => void, goLive: () => void, find: (point: string) => void, compare: (version: number) => void }} act
  */
 export function timeView({ pin, goLive, find, compare }) {
+  const strip = byId("strip");
   const slider = /** @type {HTMLInputElement} */ (byId("scrubber"));
   const canvas = /** @type {HTMLCanvasElement} */ (byId("strip-canvas"));
-  const field = /** @type {HTMLInputElement} */ (byId("goto-version"));
-  /** @type {readonly VersionEntry[]} */
-  let entries = [];
+  const tip = byId("strip-tip");
+  const measurePick = /** @type {HTMLSelectElement} */ (byId("measure"));
+  /** @type {import("./strip.js").Drawn} */
+  let drawn = { entries: [], measure: "rows", marks: { checkpoints: [], unreadable: [] } };
   /** @type {number | null} */
   let current = null;
-  /** The scale does not move under a finger. @type {number | null} */
-  let frozenMax = null;
+  /** Where it was sent and is not drawn yet: keys come faster than paints. @type {number | null} */
+  let aim = null;
+  /** @type {import("./zoom.js").Zoom} */
+  let zoom = "fit";
+  /** What shows; null while there is nothing. @type {import("./zoom.js").Span | null} */
+  let span = null;
+  /** The scale does not move under a finger. */
+  let isHeld = false;
   /** @type {{ canvas: HTMLCanvasElement, frame: import("./strip.js").Frame } | null} */
-  let drawn = null;
+  let picture = null;
 
+  const allOf = () => ({ min: drawn.entries[0]?.version ?? 0, max: drawn.entries.at(-1)?.version ?? 0 });
+  const entryOf = (/** @type {number} */ version) => {
+    const found = drawn.entries[placeIn(drawn.entries, version)];
+    return found?.version === version ? found : undefined;
+  };
+  const goTo = (/** @type {number} */ version) => {
+    const place = Math.min(drawn.entries.length - 1, placeIn(drawn.entries, version));
+    const found = drawn.entries[place];
+    if (found === undefined || found.version === (aim ?? current)) return;
+    aim = found.version;
+    pin(found.version);
+  };
   const step = (/** @type {number} */ by) => {
     if (current === null) return;
-    const place = entries.findIndex((entry) => entry.version === current);
-    const next = entries[Math.min(entries.length - 1, Math.max(0, place + by))];
-    if (next !== undefined && next.version !== current) pin(next.version);
+    const place = placeIn(drawn.entries, aim ?? current) + by;
+    goTo(drawn.entries[Math.max(0, Math.min(drawn.entries.length - 1, place))]?.version ?? 0);
   };
   const toMark = (/** @type {1 | -1} */ by) => {
-    const mark = current === null ? null : nextMark(entries, current, by);
-    if (mark !== null) pin(mark);
+    const mark = current === null ? null : nextMark(drawn.entries, aim ?? current, by);
+    if (mark !== null) goTo(mark);
+  };
+  const show = (/** @type {import("./zoom.js").Span} */ next) => {
+    const isChanged = span?.min !== next.min || span.max !== next.max;
+    span = next;
+    if (isChanged) layOut();
+    return isChanged;
+  };
+  /** What was asked for of zoom and way, and is less than a version so far. */
+  let rest = { factor: 1, versions: 0 };
+  /** False at the end of the zoom. @param {number} factor @param {number} anchor */
+  const zoomBy = (factor, anchor) => {
+    if (span === null) return false;
+    const asked = factor * rest.factor;
+    const next = zoomedBy(allOf(), span, asked, anchor);
+    const isSame = sizeOf(next) === sizeOf(span);
+    const isEnd = isSame && sizeOf(zoomedBy(allOf(), span, factor > 1 ? 2 : 0.5, anchor)) === sizeOf(span);
+    rest = { factor: isSame && !isEnd ? asked : 1, versions: 0 };
+    if (isSame) return !isEnd;
+    zoom = sizeOf(next) === sizeOf(allOf()) ? "all" : sizeOf(next);
+    show(next);
+    return true;
+  };
+  const zoomAtCursor = (/** @type {number} */ factor) => {
+    if (span === null || current === null) return;
+    zoomBy(factor, isInSight() ? current : (span.min + span.max) / 2);
+  };
+  const showAll = () => {
+    zoom = zoom === "all" ? "fit" : "all";
+    follow(true);
+  };
+  const gestures = {
+    zoomBy: (/** @type {number} */ factor, /** @type {number} */ x) =>
+      picture !== null && zoomBy(factor, versionAt(picture.frame, x)),
+    moveBy(/** @type {number} */ pixels) {
+      if (picture === null || span === null) return false;
+      const versions = rest.versions + (pixels * sizeOf(span)) / Math.max(1, picture.frame.width - 2 * PAD);
+      const by = Math.trunc(versions);
+      rest = { factor: 1, versions: versions - by };
+      return by === 0 || show(spanFrom(allOf(), sizeOf(span), span.min + by));
+    },
   };
 
-  slider.addEventListener("pointerdown", () => {
-    frozenMax = Number(slider.max);
+  const form = goToForm({ pin, find, step, edges: () => [allOf().min, allOf().max] });
+  const overview = overviewStrip({
+    goTo(version) {
+      if (span !== null) show(spanAround(allOf(), sizeOf(span), version));
+      goTo(version);
+    },
+    hold,
   });
-  const release = () => {
-    if (frozenMax === null) return;
-    frozenMax = null;
+  const pinch = pinchZooms(slider, gestures);
+  wheelZooms(strip, gestures);
+  byId("zoom-in").addEventListener("click", () => zoomAtCursor(1 / ZOOM_STEP));
+  byId("zoom-out").addEventListener("click", () => zoomAtCursor(ZOOM_STEP));
+  byId("zoom-all").addEventListener("click", showAll);
+  measurePick.addEventListener("change", () => {
+    drawn = { ...drawn, measure: /** @type {import("./model.js").Measure} */ (measurePick.value) };
+    showLegend(drawn.entries, drawn.measure, drawn.marks);
     layOut();
-  };
-  for (const end of ["pointerup", "pointercancel", "lostpointercapture"])
-    slider.addEventListener(end, release);
-  slider.addEventListener("input", () => pin(Number(slider.value)));
-  slider.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === "m") toMark(1);
-    else if (event.key === "M") toMark(-1);
-    else if (event.key === "l") goLive();
-    else if (event.key === "g") field.select();
-    else if (event.key === "c" && current !== null) compare(current);
-    else return;
-    event.preventDefault();
   });
-  repeatWhileHeld(byId("older"), () => step(-1));
-  repeatWhileHeld(byId("newer"), () => step(1));
+
+  /** @param {boolean} is */
+  function hold(is) {
+    if (isHeld === is) return;
+    isHeld = is;
+    if (!is) follow(true);
+  }
+  slider.addEventListener("pointerdown", () => hold(true));
+  for (const end of ["pointerup", "pointercancel", "lostpointercapture"])
+    slider.addEventListener(end, () => hold(false));
+  slider.addEventListener("input", () => {
+    if (pinch.isPinching()) slider.value = String(current);
+    else goTo(Number(slider.value));
+  });
+  /** @type {Readonly<Record<string, () => void>>} */
+  const keys = {
+    ...{
+      ArrowLeft: () => step(-1),
+      ArrowDown: () => step(-1),
+      ArrowRight: () => step(1),
+      ArrowUp: () => step(1),
+    },
+    PageDown: () => step(-pageOf()),
+    PageUp: () => step(pageOf()),
+    Home: () => goTo(allOf().min),
+    End: () => goTo(allOf().max),
+    ...{ m: () => toMark(1), M: () => toMark(-1), l: goLive, g: () => form.select() },
+    c: () => current !== null && compare(current),
+    ...{ "+": () => zoomAtCursor(1 / ZOOM_STEP), "-": () => zoomAtCursor(ZOOM_STEP), 0: showAll },
+    "=": () => zoomAtCursor(1 / ZOOM_STEP),
+  };
+  const pageOf = () => Math.max(1, Math.round(sizeOf(span ?? allOf()) * PAGE_SHARE));
+  slider.addEventListener("keydown", (event) => {
+    const act = event.ctrlKey || event.metaKey || event.altKey ? undefined : keys[event.key];
+    act?.();
+    if (act !== undefined) event.preventDefault();
+  });
   document.addEventListener("keydown", (event) => {
     if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "[") step(-1);
     if (event.key === "]") step(1);
   });
-  byId("goto").addEventListener("submit", (event) => {
-    event.preventDefault();
-    const first = entries[0]?.version ?? 0;
-    const last = entries.at(-1)?.version ?? 0;
-    const text = field.value.trim();
-    if (isPoint(text)) return find(text);
-    const version = Number(text || "none");
-    const isThere = Number.isInteger(version) && version >= first && version <= last;
-    setAttribute(field, "aria-invalid", isThere ? null : "true");
-    setText(
-      byId("goto-problem"),
-      isThere
-        ? ""
-        : `There are versions ${first} to ${last}; a time is written 2026-11-29T20:15:03Z, an offset 0:1234`,
-    );
-    byId("goto-problem").className = isThere ? "sr" : "field-problem";
-    if (isThere) pin(version);
+  slider.addEventListener("pointermove", (event) => {
+    if (event.pointerType === "mouse") showTip(event.clientX - strip.getBoundingClientRect().left);
   });
-  field.addEventListener("blur", () => setAttribute(field, "aria-invalid", null));
+  slider.addEventListener("pointerleave", () => {
+    tip.hidden = true;
+  });
 
-  const layOut = () => {
-    const first = entries[0];
-    const last = entries.at(-1);
-    const { clientWidth: width, clientHeight: height } = byId("strip");
-    if (first === undefined || last === undefined || current === null || width === 0) {
+  /** @param {number} x */
+  function showTip(x) {
+    const entry = picture === null ? undefined : entryOf(versionAt(picture.frame, x));
+    tip.hidden = entry === undefined;
+    if (entry === undefined || picture === null) return;
+    if (tip.dataset.version !== String(entry.version)) tip.replaceChildren(...tipLines(entry, drawn.marks));
+    tip.dataset.version = String(entry.version);
+    const room = Math.max(0, strip.clientWidth - tip.offsetWidth);
+    tip.style.left = `${Math.min(room, Math.max(0, placeOf(picture.frame, entry.version) - tip.offsetWidth / 2))}px`;
+  }
+
+  /** Where the versions grew or the cursor moved: what shows goes with it, unless the user looks elsewhere. @param {boolean} isWanted */
+  function follow(isWanted) {
+    if (isHeld && span !== null) return move();
+    const { clientWidth: width } = strip;
+    if (drawn.entries.length === 0 || current === null || width === 0) {
+      span = null;
+      return layOut();
+    }
+    const all = allOf();
+    const shown = shownBy(zoom, all, width);
+    const before = span ?? spanFrom(all, shown, all.max);
+    const kept =
+      sizeOf(before) === shown
+        ? spanFrom(all, shown, before.min)
+        : spanFrom(all, shown, before.max - shown + 1);
+    show(isWanted || span === null ? spanWith(all, kept, current) : kept);
+    move();
+  }
+  function layOut() {
+    const { clientWidth: width, clientHeight: height } = strip;
+    slider.disabled = span === null;
+    if (span === null || width === 0) {
       canvas.getContext("2d")?.clearRect(0, 0, canvas.width, canvas.height);
-      slider.disabled = true;
-      drawn = null;
+      overview.clear();
+      picture = null;
       return;
     }
-    const max = frozenMax ?? last.version;
-    const frame = { width, height, ratio: devicePixelRatio, min: first.version, max };
-    slider.disabled = false;
-    slider.min = String(first.version);
-    slider.max = String(max);
-    const shown = frozenMax === null ? entries : entries.filter((entry) => entry.version <= max);
-    drawn = { canvas: drawVersions(shown, frame, colours()), frame };
+    const frame = { width, height, ratio: devicePixelRatio, ...span };
+    slider.min = String(span.min);
+    slider.max = String(span.max);
+    picture = { canvas: drawVersions(drawn, frame, colours()), frame };
+    setAttribute(byId("zoom-all"), "aria-pressed", String(sizeOf(span) === sizeOf(allOf())));
     move();
-  };
-  const move = () => {
-    if (drawn === null || current === null) return;
+  }
+  function move() {
+    if (picture === null || span === null || current === null) return;
     if (slider.value !== String(current)) slider.value = String(current);
-    drawCursor(canvas, drawn.canvas, drawn.frame, current, colours());
-  };
-  new ResizeObserver(layOut).observe(byId("strip"));
+    drawCursor(canvas, picture.canvas, picture.frame, current, colours());
+    overview.draw(drawn, allOf(), span, current, colours());
+  }
+  const isInSight = () => current !== null && span !== null && current >= span.min && current <= span.max;
+  new ResizeObserver(() => {
+    follow(isInSight());
+    layOut();
+  }).observe(strip);
 
   const showEntries = view(
-    (state) => [historyOf(state)?.entries],
-    (found = []) => {
-      entries = found;
-      layOut();
-      showLegend(entries);
+    (state) => [historyOf(state)?.entries ?? NONE, marksOfTable(state)],
+    (entries, marks) => {
+      const isOther = entries[0] !== drawn.entries[0];
+      drawn = { ...drawn, entries, marks };
+      if (isOther) {
+        zoom = "fit";
+        span = null;
+      }
+      tip.dataset.version = "";
+      showLegend(entries, drawn.measure, marks);
+      picture = null;
     },
   );
   const showCurrent = view(
-    (state) => [currentVersion(state), historyOf(state), state.route.table, state.route.version === null],
-    (version, history, table, isLive) => {
-      const isFirst = current === null;
+    (state) => [
+      currentVersion(state),
+      historyOf(state),
+      state.route.table,
+      state.route.version === null,
+      marksOfTable(state),
+    ],
+    (version, history, table, isLive, marks) => {
+      const wasThere = isInSight();
+      const isMoved = version !== current;
       current = version;
-      byId("strip").dataset.state = isLive ? "live" : "pinned";
-      if (isFirst) layOut();
-      move();
-      const entry = entries.find((known) => known.version === version);
+      aim = null;
+      strip.dataset.state = isLive ? "live" : "pinned";
+      const isStale = picture === null;
+      follow(isMoved && (!isLive || wasThere));
+      if (isStale && picture === null) layOut();
+      const entry = version === null ? undefined : entryOf(version);
       if (entry !== undefined) setAttribute(slider, "aria-valuetext", spoken(entry));
-      if (document.activeElement !== field) field.value = version === null ? "" : String(version);
-      byId("version-line").replaceChildren(...versionLine(entry, history, table));
-      for (const id of ["older", "newer"]) {
-        const edge = id === "older" ? entries[0] : entries.at(-1);
-        setAttribute(byId(id), "aria-disabled", entry === undefined || entry === edge ? "true" : null);
-      }
+      form.show(version, {
+        isOldest: entry === undefined || entry === drawn.entries[0],
+        isNewest: entry === undefined || entry === drawn.entries.at(-1),
+      });
+      byId("version-line").replaceChildren(...versionLine(entry, history, table, marks));
     },
   );
   return {
@@ -148,42 +289,8 @@ export function timeView({ pin, goLive, find, compare }) {
   };
 }
 
-/** A time, or an offset of a partition. @param {string} text */
-export const isPoint = (text) => /^\d+:\d+$/.test(text) || /^\d{4}-\d\d-\d\d/.test(text);
-
-/**
- * @param {VersionEntry | undefined} entry @param {import("./state.js").History | null} history @param {string | null} table
- * @returns {(Node | string)[]}
- */
-function versionLine(entry, history, table) {
-  if (history?.problem)
-    return [`The log cannot be read: ${history.problem.message} (${history.problem.code})`];
-  if (entry === undefined)
-    return [table === null ? "No table is chosen" : history?.isLoaded ? "No versions" : "Reading the log..."];
-  const { version, timestamp, operation, filesAdded, filesRemoved } = entry;
-  const files =
-    filesAdded + filesRemoved === 0 ? [] : [` · ${many(filesAdded, "file")} in, ${count(filesRemoved)} out`];
-  return [
-    h("strong", {}, `Version ${version}`),
-    ` · ${operation} · ${whatItDid(entry)}`,
-    ...files,
-    " · ",
-    time(timestamp, clock(timestamp)),
-  ];
-}
-
-/** Names only the shapes that are there. @param {readonly VersionEntry[]} entries */
-function showLegend(entries) {
-  const kinds = [...new Set(entries.map(kindOf))];
-  const first = entries[0]?.version ?? 0;
-  const scale = heightsOf(entries).isLog ? "height: rows, logarithmic" : "height: rows";
-  const lost = first > 0 ? [h("span", {}, `Versions before ${first} are no longer in the log`)] : [];
-  byId("legend").replaceChildren(
-    ...kinds.map((kind) => h("span", { "data-kind": kind }, KIND_NAMES[kind])),
-    ...(entries.length > 0 ? [h("span", {}, scale)] : []),
-    ...lost,
-  );
-}
+/** @type {readonly VersionEntry[]} */
+const NONE = [];
 
 function colours() {
   const style = getComputedStyle(byId("strip"));
@@ -196,27 +303,9 @@ function colours() {
     muted: of("--muted"),
     ghost: of("--ghost"),
     page: of("--panel"),
+    hatch: of("--line"),
     cursor,
   };
-}
-
-/** @param {HTMLElement} button @param {() => void} act */
-function repeatWhileHeld(button, act) {
-  let timer = 0;
-  const stop = () => clearTimeout(timer);
-  const again = () => {
-    act();
-    timer = window.setTimeout(again, 90);
-  };
-  button.addEventListener("click", (event) => {
-    if (event.detail === 0) act();
-  });
-  button.addEventListener("pointerdown", (event) => {
-    if (event.button !== 0) return;
-    act();
-    timer = window.setTimeout(again, 400);
-  });
-  for (const end of ["pointerup", "pointerleave", "pointercancel"]) button.addEventListener(end, stop);
 }
 
 /** @param {EventTarget | null} target */

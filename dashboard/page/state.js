@@ -10,6 +10,7 @@ import { parseAddress } from "./address.js";
  * @typedef {import("../tables.ts").VersionDetail & { preview: ResultSet | { problem: Problem } }} Detail
  * @typedef {{ table: string, id: string | null, entries: readonly VersionEntry[], isLoaded: boolean, problem: Problem | null }} History
  *   Entries oldest first.
+ * @typedef {import("../tables.ts").VersionMarks & { table: string, id: string | null }} Marks
  * @typedef {{ status: "connecting" | "live" | "stale" | "lost", heardAt: number | null, retryAt: number | null }} Connection
  * @typedef {{ detail: Detail | null, isLoading: boolean, problem: Problem | null }} Shown
  * @typedef {object} State
@@ -21,6 +22,7 @@ import { parseAddress } from "./address.js";
  * @property {readonly import("../alerts.ts").Alert[]} alerts
  * @property {readonly import("../chaos-run.ts").ChaosRun[]} chaos Newest first.
  * @property {History | null} history
+ * @property {Marks | null} marks
  * @property {Shown} shown
  * @property {readonly import("../work.ts").Job[]} jobs Newest first.
  * @property {number} clock Milliseconds, moves once a second: for ages.
@@ -38,6 +40,7 @@ export function initialState(address, now) {
     chaos: [],
     jobs: [],
     history: null,
+    marks: null,
     shown: { detail: null, isLoading: false, problem: null },
     clock: now,
   };
@@ -95,6 +98,13 @@ export const summaryOf = ({ tables, route }) =>
 
 /** The history if it belongs to the chosen table. @param {State} state */
 export const historyOf = ({ history, route }) => (history?.table === route.table ? history : null);
+
+/** @type {import("../tables.ts").VersionMarks} */
+const NO_MARKS = { checkpoints: [], unreadable: [] };
+
+/** What stands beside the versions of the chosen table, as far as it is known. @param {State} state @returns {import("../tables.ts").VersionMarks} */
+export const marksOfTable = ({ marks, route }) =>
+  marks !== null && marks.table === route.table ? marks : NO_MARKS;
 
 /** The version that is looked at: the pinned one, or its nearest neighbour that exists, or the newest. @param {State} state */
 export function currentVersion(state) {

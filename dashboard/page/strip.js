@@ -1,61 +1,93 @@
-/** The drawing of the timeline: one bar a version, by shape what kind it is, height by rows. */
+/** The drawing of the timeline: one bar a version, by shape what kind it is, its height by rows, bytes or duration. */
 
-import { kindOf } from "./model.js";
+import { heightsOf, kindOf } from "./model.js";
+import { PAD, placeOf, within } from "./zoom.js";
 
 /**
  * @typedef {import("../tables.ts").VersionEntry} VersionEntry
+ * @typedef {import("../tables.ts").VersionMarks} Marks
  * @typedef {{ width: number, height: number, ratio: number, min: number, max: number }} Frame
- * @typedef {{ bar: string, mark: string, warn: string, muted: string, cursor: string, ghost: string, page: string }} Colours
+ * @typedef {{ bar: string, mark: string, warn: string, muted: string, cursor: string, ghost: string, page: string, hatch: string }} Colours
+ * @typedef {{ entries: readonly VersionEntry[], measure: import("./model.js").Measure, marks: Marks }} Drawn
  */
 
-/** Half of the slider's thumb: the browser keeps its centre this far from both ends. */
-const PAD = 22;
 const TOP = 16;
 const AXIS = 14;
-
-/** Where a version stands, in CSS pixels. @param {Frame} frame @param {number} version */
-export function placeOf({ width, min, max }, version) {
-  const share = max === min ? 0.5 : (version - min) / (max - min);
-  return PAD + share * (width - 2 * PAD);
-}
-
-/** Beyond this spread between versions heights are logarithmic, and the legend says so. */
-const LOG_FROM = 100;
-
-/** Height of each version between 0 and 1. @param {readonly VersionEntry[]} entries */
-export function heightsOf(entries) {
-  const sizes = entries.map(({ rowsAdded, rowsRemoved }) =>
-    Math.max(Number(rowsAdded ?? 0), Number(rowsRemoved ?? 0)),
-  );
-  const most = sizes.reduce((a, b) => Math.max(a, b), 1);
-  const least = sizes.reduce((a, b) => (b > 0 ? Math.min(a, b) : a), most);
-  const isLog = most / least > LOG_FROM;
-  const heights = sizes.map((n) => (isLog ? Math.log1p(n) / Math.log1p(most) : n / most));
-  return { heights, isLog };
-}
+/** Dots nearer to each other than this are one line. */
+const DOT_PX = 5;
 
 /**
- * Draws all versions once; the cursor goes on top in `drawCursor`.
- * @param {readonly VersionEntry[]} entries @param {Frame} frame @param {Colours} colours
+ * Draws the versions of the frame once; the cursor goes on top in `drawCursor`.
+ * @param {Drawn} drawn @param {Frame} frame @param {Colours} colours
  */
-export function drawVersions(entries, frame, colours) {
+export function drawVersions({ entries, measure, marks }, frame, colours) {
   const { width, height, ratio, min, max } = frame;
-  const canvas = document.createElement("canvas");
-  canvas.width = Math.max(1, Math.round(width * ratio));
-  canvas.height = Math.max(1, Math.round(height * ratio));
-  const pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+  const { canvas, pen } = sheet(frame);
   pen.scale(ratio, ratio);
   const floor = height - AXIS;
   const step = (width - 2 * PAD) / Math.max(1, max - min);
   const thick = Math.max(1, Math.min(18, step * 0.72));
-  const { heights } = heightsOf(entries);
+  hatch(pen, marks, frame, { step, floor }, colours);
   pen.fillStyle = colours.muted;
   pen.fillRect(PAD - 8, floor, width - 2 * PAD + 16, 1);
-  entries.forEach((entry, n) => {
-    const tall = Math.max(kindOf(entry) === "optimize" ? 14 : 3, (heights[n] ?? 0) * (floor - TOP));
+  const { heights } = heightsOf(entries, measure);
+  for (const entry of within(entries, frame)) {
+    const share = heights.get(entry) ?? 0;
+    const tall = Math.max(kindOf(entry) === "optimize" ? 14 : 3, share * (floor - TOP));
     drawVersion(pen, entry, { x: placeOf(frame, entry.version), floor, tall, thick }, colours);
-  });
+  }
+  dots(pen, marks, frame, floor, colours);
   return canvas;
+}
+
+/** An empty sheet of the frame's size in the screen's own pixels. @param {Pick<Frame, "width" | "height" | "ratio">} frame */
+export function sheet({ width, height, ratio }) {
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.max(1, Math.round(width * ratio));
+  canvas.height = Math.max(1, Math.round(height * ratio));
+  return { canvas, pen: /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d")) };
+}
+
+/**
+ * Versions that cannot be read any more stand before slanted lines.
+ * @param {CanvasRenderingContext2D} pen @param {Marks} marks @param {Frame} frame
+ * @param {{ step: number, floor: number }} place @param {Colours} colours
+ */
+function hatch(pen, { unreadable }, frame, { step, floor }, colours) {
+  for (const [from, to] of unreadable) {
+    if (to < frame.min || from > frame.max) continue;
+    const reach = Math.min(Math.max(step / 2, 1), 11);
+    const left = placeOf(frame, Math.max(from, frame.min)) - reach;
+    const right = placeOf(frame, Math.min(to, frame.max)) + reach;
+    pen.save();
+    pen.beginPath();
+    pen.rect(left, TOP, right - left, floor - TOP);
+    pen.clip();
+    pen.strokeStyle = colours.hatch;
+    pen.lineWidth = 1;
+    pen.beginPath();
+    for (let x = Math.floor((left - floor) / 7) * 7; x < right; x += 7) {
+      pen.moveTo(x, floor);
+      pen.lineTo(x + floor - TOP, TOP);
+    }
+    pen.stroke();
+    pen.restore();
+  }
+}
+
+/** A dot below each version that has a checkpoint. @param {CanvasRenderingContext2D} pen @param {Marks} marks @param {Frame} frame @param {number} floor @param {Colours} colours */
+function dots(pen, { checkpoints }, frame, floor, colours) {
+  let last = Number.NEGATIVE_INFINITY;
+  pen.fillStyle = colours.muted;
+  for (const version of checkpoints) {
+    if (version < frame.min || version > frame.max) continue;
+    const x = placeOf(frame, version);
+    if (x - last < DOT_PX) continue;
+    last = x;
+    pen.beginPath();
+    pen.arc(x, floor + 6, 1.8, 0, 2 * Math.PI);
+    pen.fill();
+  }
 }
 
 /**
@@ -103,12 +135,12 @@ function drawVersion(pen, entry, { x, floor, tall, thick }, colours) {
 }
 
 /**
- * The versions with the cursor on top; what is newer than the cursor is faded.
+ * The versions with the cursor on top; what is newer than the cursor is faded. A cursor out of sight is an arrow at the edge where it is.
  * @param {HTMLCanvasElement} canvas @param {HTMLCanvasElement} versions @param {Frame} frame
  * @param {number} version @param {Colours} colours
  */
 export function drawCursor(canvas, versions, frame, version, colours) {
-  const { width, height, ratio } = frame;
+  const { width, height, ratio, min, max } = frame;
   if (canvas.width !== versions.width || canvas.height !== versions.height) {
     canvas.width = versions.width;
     canvas.height = versions.height;
@@ -118,26 +150,34 @@ export function drawCursor(canvas, versions, frame, version, colours) {
   pen.clearRect(0, 0, canvas.width, canvas.height);
   pen.drawImage(versions, 0, 0);
   pen.scale(ratio, ratio);
-  const x = Math.round(placeOf(frame, version));
-  const half = (width - 2 * PAD) / Math.max(1, frame.max - frame.min) / 2;
+  const x = version < min ? 8 : version > max ? width - 8 : Math.round(placeOf(frame, version));
+  const half = (width - 2 * PAD) / Math.max(1, max - min) / 2;
   pen.fillStyle = colours.ghost;
   pen.fillRect(x + Math.min(half, 11), 0, width, height - AXIS);
-  pen.fillStyle = colours.cursor;
-  pen.fillRect(x - 1, TOP, 2, height - TOP - AXIS + 4);
-  pen.beginPath();
-  pen.arc(x, height - AXIS + 4, 6, 0, 2 * Math.PI);
-  pen.fill();
-  pen.strokeStyle = colours.page;
-  pen.lineWidth = 2;
-  pen.stroke();
   pen.font = "11px system-ui, sans-serif";
   pen.fillStyle = colours.muted;
   pen.textBaseline = "bottom";
   pen.textAlign = "left";
-  if (x > PAD + 14) pen.fillText(String(frame.min), 4, height);
+  if (x > PAD + 14) pen.fillText(String(min), 4, height);
   pen.textAlign = "right";
-  if (x < width - PAD - 14 && frame.max > frame.min) pen.fillText(String(frame.max), width - 4, height);
+  if (x < width - PAD - 14 && max > min) pen.fillText(String(max), width - 4, height);
   pen.fillStyle = colours.cursor;
+  if (version < min || version > max) {
+    const tip = version < min ? -6 : 6;
+    pen.beginPath();
+    pen.moveTo(x + tip, height / 2);
+    pen.lineTo(x, height / 2 - 7);
+    pen.lineTo(x, height / 2 + 7);
+    pen.fill();
+  } else {
+    pen.fillRect(x - 1, TOP, 2, height - TOP - AXIS + 4);
+    pen.beginPath();
+    pen.arc(x, height - AXIS + 4, 6, 0, 2 * Math.PI);
+    pen.fill();
+    pen.strokeStyle = colours.page;
+    pen.lineWidth = 2;
+    pen.stroke();
+  }
   pen.font = "600 12px system-ui, sans-serif";
   pen.textBaseline = "top";
   pen.textAlign = "center";
