@@ -40,13 +40,13 @@ export async function* readWindows(options: WindowsOptions): AsyncGenerator<Lake
     if (window === null) return;
     const data = await options.locate(window.files);
     try {
-      let rows = 0;
-      const read = readWindow(options, window, data);
-      for await (const records of options.rows.arePaired ? withoutUnchanged(read) : read) {
-        rows += records.length;
-        yield records;
+      await viewCandidates(options, window.files, data);
+      const count = await chooseRows(engine, window, signal);
+      wanted = count < windowRows / POOR ? wanted * 2 : windowRows;
+      if (count > 0) {
+        const read = readWindow(options, window, data);
+        yield* options.rows.arePaired ? withoutUnchanged(read) : read;
       }
-      wanted = rows < windowRows / POOR ? wanted * 2 : windowRows;
       await endWindow(engine, window, signal);
     } catch (error) {
       signal.throwIfAborted();
@@ -58,14 +58,13 @@ export async function* readWindows(options: WindowsOptions): AsyncGenerator<Lake
   }
 }
 
+/** The rows that were chosen. */
 async function* readWindow(
   options: WindowsOptions,
   window: Window,
   data: DataFiles,
 ): AsyncGenerator<LakeRecord[]> {
   const { engine, table, origin, rows, topic, signal, isRawWhole, form } = options;
-  await viewCandidates(options, window.files, data);
-  if ((await chooseRows(engine, window, signal)) === 0) return;
   const used = await engine.rows("SELECT DISTINCT file FROM chosen ORDER BY file", { signal });
   const places = used.map(({ file }) => Number(file));
   const files = places.map((place) => data.files[place]!);
