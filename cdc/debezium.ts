@@ -16,7 +16,7 @@ import { changeOf, isReserved, reserved } from "./row-change.ts";
 import { unwrap } from "./unwrapped.ts";
 
 export type DebeziumOptions = {
-  /** Columns that make a key; absent: the fields of the first message's key, and every other message must have these. */
+  /** Columns that make a key; absent: the fields of the first message's key. */
   keyColumns?: readonly string[] | undefined;
   /** What stands for a large value that did not change (`unavailable.value.placeholder`). */
   placeholder?: string | undefined;
@@ -31,8 +31,20 @@ export function createDebeziumDecoder(options: DebeziumOptions): ChangeDecoder {
   let keyColumns = options.keyColumns ?? null;
   let promised: ChangeDecoder["promised"] = null;
   let promisedBy: string | null = null;
+  /** The key of each partition's last message, where that deleted it. */
+  const deleted = new Map<number, string>();
 
   function decode(message: ChangeMessage): DecodedChange {
+    const decoded = decodeOne(message);
+    const [change] = "changes" in decoded ? decoded.changes : [];
+    const before = deleted.get(message.partition);
+    const isTombstone = message.value === null && change !== undefined;
+    if (change?.kind === "delete" && !isTombstone) deleted.set(message.partition, change.key);
+    else deleted.delete(message.partition);
+    return isTombstone && before === change.key ? { skipped: "tombstone" } : decoded;
+  }
+
+  function decodeOne(message: ChangeMessage): DecodedChange {
     const key = keyOf(message);
     if ("bad" in key) return key;
     if (message.value === null) return tombstone(message, key.row);
@@ -58,22 +70,16 @@ export function createDebeziumDecoder(options: DebeziumOptions): ChangeDecoder {
     return schema ? convertRow(payload, schema, () => false) : { row: payload };
   }
 
-  /** The columns that make a key; a message whose own key has others is none of this table's. */
+  /** The columns that make a key: those that were told, else those of the first message that has one. */
   function columnsFor(key: JsonObject | null): readonly string[] | { bad: Fault } {
-    if (options.keyColumns) return options.keyColumns;
+    if (keyColumns) return keyColumns;
     if (key === null || Object.keys(key).length === 0)
       return fault(
         "CDC_KEY_MISSING",
         "the message's key is no JSON object, and no columns are told to make one",
       );
-    const names = Object.keys(key);
-    keyColumns ??= names;
-    if (names.length === keyColumns.length && keyColumns.every((name) => Object.hasOwn(key, name)))
-      return keyColumns;
-    return fault(
-      "CDC_KEY_MISMATCH",
-      `the key has the fields ${names.join(", ")}, and the table's is ${keyColumns.join(", ")}`,
-    );
+    keyColumns ??= Object.keys(key);
+    return keyColumns;
   }
 
   function envelope(
@@ -132,7 +138,9 @@ export function createDebeziumDecoder(options: DebeziumOptions): ChangeDecoder {
     return oneChange(upsert(message, whole, columns, order));
   }
 
+  /** Alone it is a delete, ordered by Kafka alone. After one it is for Kafka's compaction; with its headers where the delete itself is not seen. */
   function tombstone(message: ChangeMessage, key: JsonObject | null): DecodedChange {
+    if (hasHeader(message, NEW_KEY_HEADER)) return { skipped: "tombstone" };
     const columns = columnsFor(key);
     if ("bad" in columns) return columns;
     if (key === null)

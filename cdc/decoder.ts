@@ -24,7 +24,7 @@ export type DecodedChange =
   | { bad: Fault };
 
 export type ChangeDecoder = {
-  /** Pure; never throws for any bytes. */
+  /** The messages of a partition one after the other. Never throws for any bytes. */
   decode(message: ChangeMessage): DecodedChange;
   /** The columns that make a key; null while no message has told them. */
   readonly keyColumns: readonly string[] | null;

@@ -44,7 +44,7 @@ function foldKey(same: Change[], compare: (a: Change, b: Change) => number): Cha
   if (same.length > 1) same.sort(isOrdered ? compare : (a, b) => comparePlaces(a.place, b.place));
   return same.reduce<Change | null>((before, change) => {
     if (before === null) return change;
-    return isOrdered || compare(before, change) < 0 ? applied(before, change) : filledUp(before, change);
+    return isOrdered || compare(before, change) < 0 ? applied(before, change) : overtook(before, change);
   }, null);
 }
 
@@ -53,13 +53,18 @@ function applied(before: Change, change: Change): Change {
   const later = { ...change, position: positionAfter(before, change) };
   if (change.kind === "delete") return later;
   if (before.kind === "delete") return { ...later, isFresh: true };
-  return change.absent.length === 0 ? later : filledUp({ ...later, isFresh: before.isFresh }, before);
+  return filledUp({ ...later, isFresh: before.isFresh }, before);
 }
 
-/** The later change with the older one's values of the columns that it leaves out. */
+/** A change that came after one that is newer: it can only tell columns that the newer one leaves out. */
+function overtook(newer: Change, older: Change): Change {
+  if (newer.kind === "delete" || newer.isFresh) return newer;
+  return older.kind === "delete" ? { ...newer, isFresh: true } : filledUp(newer, older);
+}
+
+/** The later row with the older one's values of the columns that it leaves out. */
 function filledUp(later: Change, older: Change): Change {
-  if (later.kind === "delete" || later.isFresh || later.absent.length === 0) return later;
-  if (older.kind === "delete") return { ...later, isFresh: true };
+  if (later.absent.length === 0) return later;
   const [row, values] = [later, older].map((one) => parseJsonExactly(Buffer.from(one.row).toString("utf8")));
   if (!isJsonObject(row) || !isJsonObject(values)) return later;
   for (const name of later.absent) if (Object.hasOwn(values, name)) row[name] = values[name]!;

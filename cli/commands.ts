@@ -10,6 +10,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   reset: async () => (await import("./reset.ts")).reset,
   produce: async () => (await import("./produce.ts")).produce,
   ingest: async () => (await import("./ingest.ts")).ingest,
+  merge: async () => (await import("./merge.ts")).merge,
   query: async () => (await import("./query.ts")).query,
   tables: async () => (await import("./tables.ts")).tables,
   history: async () => (await import("./history.ts")).history,

@@ -91,6 +91,7 @@ export const ingest = defineCommand({
     const { connectKafka } = await import("../kafka/client.ts");
     const { openDecoder } = await import("../formats/open-decoder.ts");
     const { createRegistry } = await import("../formats/registry.ts");
+    const { workFor } = await import("./stream-work.ts");
     const schemaRegistry = asked === undefined ? null : createRegistry(asked);
 
     const stagingDir = await openStaging(values.data);
@@ -102,7 +103,10 @@ export const ingest = defineCommand({
       (folder) => () => rm(folder, { recursive: true, force: true }),
     );
     const upkeep = new AbortController();
-    const keeper = createKeeper({ app: values.app, data: values.data, env, log }, upkeep.signal);
+    const keeper = createKeeper(
+      { app: values.app, store: values.store, data: values.data, env, log },
+      upkeep.signal,
+    );
     closing.push(() => keeper.ended());
     closing.push(async () => upkeep.abort());
     try {
@@ -131,6 +135,7 @@ export const ingest = defineCommand({
             const { wire, schema } = streams.find((one) => one === stream) as ConfiguredStream;
             return openDecoder(wire, { registry: schemaRegistry, columns: schema ?? null }, signal);
           },
+          workFor: (stream) => workFor(stream, values, { encoder, stagingDir, log }),
           rowReader: createRowReader({
             cache: await openFileCache({ folder: cacheDir, maxBytes: values.memory }),
             memoryLimitBytes: values.memory,

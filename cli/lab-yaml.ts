@@ -2,6 +2,7 @@
 
 import { type Document, isMap, isPair, isScalar, LineCounter, type Node, parseDocument } from "yaml";
 import { z } from "zod";
+import { CHANGE_FORMATS } from "../cdc/options.ts";
 import { LabError } from "../core/errors.ts";
 import { bytes, duration, type Kind } from "../core/setting-kinds.ts";
 import { parsePartitioning } from "../engine/partitioning.ts";
@@ -40,7 +41,40 @@ const Upkeep = z
   .strictObject({
     optimize: Interval.describe("How often small files are joined."),
     vacuum: Interval.describe("How often files that no kept version needs are deleted."),
+    rollup: Interval.describe("How often what commits say to an audit is summed up in the audit table."),
     cleanup: Interval.describe("How often old versions are dropped from the log."),
+  })
+  .partial();
+
+/** Names with dots between them. */
+const Path = z.string().min(1);
+
+const Changes = z
+  .strictObject({
+    format: z.enum(CHANGE_FORMATS).describe("Who wrote the changes. Default: debezium."),
+    key: z
+      .array(z.string().min(1))
+      .min(1)
+      .describe("Columns that make a row's key. Default: the fields of the message's key."),
+    deletes: z
+      .enum(["hidden", "shown"])
+      .describe("Whether queries see rows that were deleted, marked in `_cdc.deleted`. Default: hidden."),
+    placeholder: z
+      .string()
+      .min(1)
+      .describe("Debezium: what stands for a value that did not change (`unavailable.value.placeholder`)."),
+    op: Path.describe("Plain: where a message says what happened. Default: op."),
+    row: Path.describe("Plain: the object that holds the row; `.` for the message itself. Default: row."),
+    keyAt: Path.describe("Plain: the object with the key columns, for deletes without a row. Default: key."),
+    position: z
+      .array(Path)
+      .min(1)
+      .max(3)
+      .describe("Plain: whole numbers that tell which change is later. Default: Kafka's offset."),
+    time: Path.describe("Plain: when it happened, as ISO 8601 or ms since 1970."),
+    deleteOp: z
+      .array(z.string().min(1))
+      .describe("Plain: further words that mean a delete, beside d, delete and remove."),
   })
   .partial();
 
@@ -113,6 +147,11 @@ const Stream = z.strictObject({
   onBadRecord: z.enum(["deadletter", "stop"]).default("deadletter"),
   flush: Flush.optional(),
   upkeep: Upkeep.optional(),
+  mode: z
+    .enum(["append", "cdc"])
+    .describe("Each message is a row, or a change of the row that has its key. Default: append.")
+    .optional(),
+  cdc: Changes.optional(),
 });
 
 const Schema = z.strictObject({

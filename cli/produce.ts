@@ -33,9 +33,10 @@ export const produce = defineCommand({
     }),
     source: setting<string>({
       flag: "--source",
-      kind: named("dummy|orders|FILE|-", ["dummy", "orders"]),
+      kind: named("dummy|orders|customers|FILE|-", ["dummy", "orders", "customers"]),
       default: "dummy",
-      description: "the tutorial's four messages, orders, FILE.ndjson, FILE.csv, or - for standard input",
+      description:
+        "the tutorial's four messages, orders, changes of customers, FILE.ndjson, FILE.csv, or - for standard input",
     }),
     rate: setting<number | undefined>({
       flag: "--rate",
@@ -55,7 +56,7 @@ export const produce = defineCommand({
       flag: "--seed",
       kind: integer(0, 2 ** 31),
       default: 1,
-      description: "what the orders are made from: the same seed, the same orders",
+      description: "what a generator makes its messages from: the same seed, the same messages",
     }),
     key: setting<string | undefined>({
       flag: "--key",

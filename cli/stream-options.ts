@@ -2,6 +2,7 @@
 
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import type { CdcOptions } from "../cdc/options.ts";
 import { LabError } from "../core/errors.ts";
 import {
   bytes,
@@ -23,6 +24,7 @@ import { groupOf, tableNameOf } from "../ingest/identity.ts";
 import type { StartPosition, StreamOptions } from "../ingest/options.ts";
 import { type BadLimit, badLimit } from "../ingest/threshold.ts";
 import { nearNames } from "../query/near-names.ts";
+import { CDC_SETTINGS, cdcOf, refuseForChanges } from "./cdc-settings.ts";
 import { FORMAT_SETTINGS, formatOf } from "./format-options.ts";
 import type { LabStream, LabYaml } from "./lab-yaml.ts";
 
@@ -56,6 +58,7 @@ export const STREAM_SETTINGS = {
     description: "only these streams of lab.yaml, by topic or table",
   }),
   ...FORMAT_SETTINGS,
+  ...CDC_SETTINGS,
   partitionBy: setting<string[] | undefined>({
     flag: "--partition-by",
     streamKey: "partitionBy",
@@ -193,8 +196,8 @@ export const STREAM_DEFAULTS = { latencyMs: 2000, rows: 1_000_000, bytes: 256 * 
 
 type StreamValues = Values<typeof STREAM_SETTINGS> & Values<Pick<typeof SETTINGS, "store" | "app">>;
 
-/** A stream, and how its messages are written. */
-export type ConfiguredStream = StreamOptions & { wire: Wire };
+/** A stream, how its messages are written, and how they say what changed where they are no rows. */
+export type ConfiguredStream = StreamOptions & { wire: Wire; cdc?: CdcOptions };
 
 /**
  * The streams to run: one from `--topic`, or those of lab.yaml. Flags win over lab.yaml, for every stream alike. USAGE where there is
@@ -273,7 +276,8 @@ function oneStream(stream: Partial<LabStream>, values: StreamValues, lab: LabYam
     throw new LabError("USAGE", `${topic}: a route needs _kafka in its tables, and --metadata is off`, {
       hint: "leave --metadata on: rows that a killed run left in a routed table are known by it",
     });
-  return {
+  const cdc = cdcOf(values, stream);
+  const options: ConfiguredStream = {
     topic,
     tableUri,
     app: values.app,
@@ -284,7 +288,8 @@ function oneStream(stream: Partial<LabStream>, values: StreamValues, lab: LabYam
     ...(schema === undefined ? {} : { schema }),
     partitionBy,
     ...(transform === undefined ? {} : { transform }),
-    metadata: values.metadata ?? true,
+    ...(cdc ? { cdc } : {}),
+    metadata: values.metadata ?? cdc === undefined,
     keepRaw,
     ...(route === undefined ? {} : { route }),
     maxTables: values.maxTables ?? stream.maxTables ?? 100,
@@ -301,6 +306,8 @@ function oneStream(stream: Partial<LabStream>, values: StreamValues, lab: LabYam
     tableProperties: Object.fromEntries(values.tableProperty),
     once: values.once,
   };
+  if (cdc) refuseForChanges(options);
+  return options;
 }
 
 function parsed<T>(kind: { parse(text: string): T }, value: string | number | undefined): T | undefined {

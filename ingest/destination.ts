@@ -10,6 +10,7 @@ import { parsePartitioning, requireSameBuckets } from "../engine/partitioning.ts
 import type { StreamOptions } from "./options.ts";
 import { createRoutedTables, type RoutedTables } from "./routed-tables.ts";
 import { letterSchema } from "./schemas.ts";
+import type { NewTable } from "./work.ts";
 
 /** A table and the version that the next commit builds on. */
 export type Opened = { table: Table; snapshot: Snapshot };
@@ -17,8 +18,8 @@ export type Opened = { table: Table; snapshot: Snapshot };
 export type Destination = {
   /** The newest versions of both tables as they are now; null where a table is yet to be made. */
   refresh(signal: AbortSignal): Promise<{ rows: Opened | null; letters: Opened | null }>;
-  /** Makes the table of rows; if another worker was faster, opens what it made. */
-  createRows(schema: StructType, signal: AbortSignal): Promise<Opened>;
+  /** Makes the table of rows, with these properties and what the user gave; if another worker was faster, opens what it made. */
+  createRows(definition: NewTable, signal: AbortSignal): Promise<Opened>;
   createLetters(signal: AbortSignal): Promise<Opened>;
   /** The tables that a route fills. */
   routed: RoutedTables;
@@ -91,8 +92,10 @@ export function createDestination(
       const letters = await look("letters", signal);
       return { letters, rows: await look("rows", signal) };
     },
-    createRows: (schema, signal) =>
-      create("rows", { schema, partitionColumns, configuration: { ...options.tableProperties } }, signal),
+    createRows({ schema, configuration: own }, signal) {
+      const configuration = { ...own, ...options.tableProperties };
+      return create("rows", { schema, partitionColumns, configuration }, signal);
+    },
     createLetters: (signal) => create("letters", { schema: letterSchema }, signal),
     routed,
     async close() {

@@ -275,7 +275,7 @@ function isAlone({ batch, placeOf }: Decoded, index: number): boolean {
   return !isBefore && !isBehind;
 }
 
-function letterOf(raw: RawBatch, { index, stage, code, message }: BadRecord): Letter {
+export function letterOf(raw: RawBatch, { index, stage, code, message }: BadRecord): Letter {
   const copy = (bytes: Uint8Array | null) => (bytes === null ? null : Uint8Array.from(bytes));
   return {
     topic: raw.topic(index),
@@ -303,7 +303,7 @@ function grownBy(table: Target, promised: StructType, options: PlanOptions): Tar
 }
 
 /** `_kafka` stays the last column. */
-function grown(schema: StructType, promised: StructType, widen: Widen | undefined): StructType {
+export function grown(schema: StructType, promised: StructType, widen: Widen | undefined): StructType {
   const columns = withoutKafka(schema);
   const merged = mergeSchema(columns, promised, { widen }).schema;
   if (merged === columns) return schema;

@@ -6,13 +6,46 @@ import { statsJson } from "../delta/stats.ts";
 import type { CommitResult, Snapshot } from "../delta/table.ts";
 import { type Letter, letterBytes } from "./chunk.ts";
 import type { Opened } from "./destination.ts";
-import { outlast, type PublishInput, readTxns, txnsOf } from "./publish-input.ts";
+import {
+  movedElsewhere,
+  outlast,
+  overtakenSince,
+  type PublishInput,
+  type Rejected,
+  readTxns,
+  txnsOf,
+} from "./publish-input.ts";
 
 /** Raw bytes of the letters in one file, about. */
 const LETTER_FILE_BYTES = 16 << 20;
 
+/**
+ * Commits the letters, if there are any, to their table, which is made where there is none. REJECTED where another worker has judged what is judged
+ * here: letters come before rows and are final.
+ */
+export async function settleLetters(
+  input: PublishInput,
+  rows: Opened | null,
+  bad: readonly Letter[],
+): Promise<{ kind: "settled"; letters: Opened | null } | Rejected> {
+  if (bad.length === 0) return { kind: "settled", letters: input.letters };
+  // An overtaken worker would judge records that are rows by now.
+  const late = rows && (await overtakenSince(input, rows));
+  if (late) return late;
+  let { letters } = input;
+  if (!letters) {
+    letters = await outlast(input, () => input.destination.createLetters(input.signal));
+    // There was no such table when the positions were read: what it holds of ours may be verdicts on what we hold.
+    const judged = movedElsewhere(input, letters, "lab", (_partition, stored) => stored === undefined);
+    if (judged) return judged;
+  }
+  const result = await commitLetters(input, letters, bad);
+  if (result.kind === "conflict") return { kind: "rejected", reason: result.reason, message: result.message };
+  return { kind: "settled", letters: { table: letters.table, snapshot: result.snapshot } };
+}
+
 /** Writes the letters, with their own positions, which never fall: they may be ahead of the rows after a crash. */
-export async function commitLetters(
+async function commitLetters(
   input: PublishInput,
   letters: Opened,
   bad: readonly Letter[],

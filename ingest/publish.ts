@@ -12,15 +12,8 @@ import { requireStanding } from "../delta/standing.ts";
 import type { EncodedFile } from "../engine/encoder.ts";
 import { type Letter, type PartitionCounts, sumCounts } from "./chunk.ts";
 import type { Opened } from "./destination.ts";
-import {
-  movedElsewhere,
-  outlast,
-  overtaken,
-  overtakenSince,
-  type PublishInput,
-  type Rejected,
-} from "./publish-input.ts";
-import { commitLetters } from "./publish-letters.ts";
+import { outlast, overtaken, type PublishInput, type Rejected } from "./publish-input.ts";
+import { settleLetters } from "./publish-letters.ts";
 import { commitRouted, nameRoutes, type Routed, routesOfFiles } from "./publish-routed.ts";
 import { evolvedMetadata, labInfo, rowsRequest } from "./rows-request.ts";
 
@@ -58,25 +51,12 @@ export async function publish(input: PublishInput): Promise<Published> {
     routed.push({ route, opened, adds: await upload(input, opened, its), files: its });
   }
   onStep("after-upload");
-  let letters = input.letters;
-  for (const opened of [rows, letters, ...routed.map((one) => one.opened)])
+  for (const opened of [rows, input.letters, ...routed.map((one) => one.opened)])
     if (opened) await outlast(input, () => requireStanding(opened.table, opened.snapshot, signal));
   const bad = chunks.flatMap((chunk) => chunk.letters);
-  if (bad.length > 0) {
-    // Letters come before rows and are final: an overtaken worker would judge records that are rows by now.
-    const late = rows && (await overtakenSince(input, rows));
-    if (late) return late;
-    if (!letters) {
-      letters = await outlast(input, () => input.destination.createLetters(signal));
-      // There was no such table when the positions were read: what it holds of ours may be verdicts on what we hold.
-      const judged = movedElsewhere(input, letters, "lab", (_partition, stored) => stored === undefined);
-      if (judged) return judged;
-    }
-    const result = await commitLetters(input, letters, bad);
-    if (result.kind === "conflict")
-      return { kind: "rejected", reason: result.reason, message: result.message };
-    letters = { table: letters.table, snapshot: result.snapshot };
-  }
+  const lettered = await settleLetters(input, rows, bad);
+  if (lettered.kind === "rejected") return lettered;
+  const { letters } = lettered;
   onStep("after-letters");
   if (!rows) return { kind: "committed", rows: null, letters, routed: [] };
   const lost = routed.length > 0 ? await commitRouted(input, rows, routed, startedMs) : null;

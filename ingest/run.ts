@@ -16,12 +16,15 @@ import { createReport, type Report, type StreamReport } from "./report.ts";
 import { withRights } from "./rights.ts";
 import type { RowReader } from "./row-reader.ts";
 import { createStream, type Stream } from "./stream.ts";
+import { appending, type Work } from "./work.ts";
 
 export type IngestDeps = {
   kafka: Kafka;
   openStore: (uri: string) => Promise<Store>;
   encoder: Encoder;
   rowReader: RowReader;
+  /** What the stream does with its messages; absent: each becomes a row. */
+  workFor?: (stream: StreamOptions) => Work;
   /** What reads the stream's format; null where the encoder reads messages as they are. */
   decoderFor: (stream: StreamOptions) => Promise<Decoder | null>;
   metricsFor: (labels: { topic: string; table: string }) => StreamMetrics;
@@ -97,6 +100,7 @@ export function createIngest(options: IngestOptions, deps: IngestDeps): Ingest {
       });
     }
     const lettersUri = `${stream.tableUri}__dead_letters`;
+    const work = deps.workFor?.(stream) ?? appending;
     const stores = {
       rows: await deps.openStore(stream.tableUri),
       letters: await deps.openStore(lettersUri),
@@ -121,6 +125,7 @@ export function createIngest(options: IngestOptions, deps: IngestDeps): Ingest {
         destination,
         report,
         decoder: await deps.decoderFor(stream),
+        work,
         metrics: deps.metricsFor({ topic: stream.topic, table: stream.tableUri }),
         chunkBytes: Math.max(1 << 20, Math.floor(options.chunkBytes * share)),
         budgetBytes: Math.max(4 << 20, Math.floor(options.budgetBytes * share)),
@@ -136,6 +141,7 @@ export function createIngest(options: IngestOptions, deps: IngestDeps): Ingest {
         signal.removeEventListener("abort", stop);
       }
     } finally {
+      await work.close();
       await destination.close();
     }
   }

@@ -11,15 +11,16 @@ import type { Admin } from "../kafka/ports.ts";
 import { sumAuditCounts } from "./audit-counts.ts";
 import { type ChunkContent, emptyChunk, removeFiles, sumCounts } from "./chunk.ts";
 import type { Destination, Opened } from "./destination.ts";
-import { declaredSchema, encodeChunk, firstSchema, requireWritable, storedInput } from "./encode-chunk.ts";
+import { declaredSchema, firstSchema, requireWritable, storedInput } from "./encode-chunk.ts";
 import { appId } from "./identity.ts";
 import type { StreamOptions } from "./options.ts";
-import { type Published, publish, refuseLetters } from "./publish.ts";
+import { type Published, refuseLetters } from "./publish.ts";
 import type { CommitStep } from "./publish-input.ts";
 import { type Resume, readResume } from "./resume.ts";
 import { routeLimit, routesOf } from "./routed-tables.ts";
 import type { RowReader } from "./row-reader.ts";
 import { createThreshold, tooManyBad } from "./threshold.ts";
+import type { Work } from "./work.ts";
 
 export type WriterDeps = {
   admin: Admin;
@@ -28,6 +29,7 @@ export type WriterDeps = {
   /** What reads the format; null where the encoder reads messages as they are. */
   decoder: Decoder | null;
   rowReader: RowReader;
+  work: Work;
   now: () => number;
   onStep: (step: CommitStep) => void;
   /** An outage is being waited out, and tried again after this pause. */
@@ -58,7 +60,7 @@ export type Writer = {
 };
 
 export function createWriter(options: StreamOptions, deps: WriterDeps): Writer {
-  const { destination, encoder, now } = deps;
+  const { destination, encoder, work, now } = deps;
   const threshold = options.maxBad && createThreshold(options.maxBad);
   const decoding = {
     decoder: deps.decoder,
@@ -106,7 +108,7 @@ export function createWriter(options: StreamOptions, deps: WriterDeps): Writer {
     settled: ReadonlyMap<number, bigint>,
     signal: AbortSignal,
   ): Promise<Published> {
-    const done = await publish({
+    const done = await work.publish({
       ...{ options, settled, owned, rows, letters, destination, now, signal },
       chunks: [...unrecorded, ...contents],
       recordGeneration: resume.recordGeneration,
@@ -157,12 +159,13 @@ export function createWriter(options: StreamOptions, deps: WriterDeps): Writer {
   }
 
   async function encodeOnce(content: ChunkContent, signal: AbortSignal): Promise<void> {
-    await encodeChunk(content, {
+    await work.encode(content, {
       ...{ encoder, options, decoding, refuseRoute, signal },
       written: resume.routed.written,
       async targetFor(messages, promised) {
         const schema = rows ? null : await firstSchema(encoder, messages, options, promised, signal);
-        if (schema) rows ??= await destination.createRows(schema, signal);
+        const table = schema && work.tableFor(schema);
+        if (table) rows ??= await destination.createRows(table, signal);
         return (
           rows && {
             snapshot: rows.snapshot,
@@ -185,7 +188,8 @@ export function createWriter(options: StreamOptions, deps: WriterDeps): Writer {
       patient(async () => {
         const declared = declaredSchema(options);
         const found = await destination.refresh(signal);
-        const opened = found.rows ?? (declared && (await destination.createRows(declared, signal)));
+        const table = declared && work.tableFor(declared);
+        const opened = found.rows ?? (table && (await destination.createRows(table, signal)));
         if (opened) await requireWritable(encoder, opened.snapshot, signal);
       }, signal),
     async read(partitions, signal) {

@@ -62,7 +62,11 @@ export function createFlight(options: {
     return {
       key: key === undefined ? message.key : keyFrom(key, message),
       value: message.value,
-      headers: { [SEQUENCE_HEADER]: sequence, ...(stamp ? { [AUDIT_HEADER]: encodeStamp(stamp) } : {}) },
+      headers: {
+        [SEQUENCE_HEADER]: sequence,
+        ...(stamp ? { [AUDIT_HEADER]: encodeStamp(stamp) } : {}),
+        ...message.headers,
+      },
     };
   }
 

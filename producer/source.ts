@@ -3,6 +3,8 @@
 export type Message = {
   key: string | Buffer | null;
   value: string | Buffer | null;
+  /** Sent beside those of ours. */
+  headers?: Readonly<Record<string, string>>;
   /** Its line in the file, from 1, where it is one. */
   line?: number;
 };

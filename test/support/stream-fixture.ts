@@ -20,6 +20,7 @@ import { createMetrics, exposeReports } from "../../ingest/metrics.ts";
 import type { StreamOptions } from "../../ingest/options.ts";
 import { createIngest, type Ingest, type IngestOptions } from "../../ingest/run.ts";
 import { createRowReader } from "../../ingest/table-rows.ts";
+import { appending, type Work } from "../../ingest/work.ts";
 import { type FakeKafka, fakeKafka } from "../../kafka/fake.ts";
 import { until } from "./until.ts";
 
@@ -33,7 +34,13 @@ export type Fixture = {
   /** Starts a worker; `end` stops it in order and rejects with its failure, if any. */
   start(
     options?: Partial<StreamOptions>,
-    more?: Partial<IngestOptions> & { onStep?: (step: string) => void; decoder?: Decoder; log?: Log },
+    more?: Partial<IngestOptions> & {
+      onStep?: (step: string) => void;
+      decoder?: Decoder;
+      log?: Log;
+      /** What is done with messages, given a folder for it; absent: each becomes a row. */
+      work?: (encoder: Encoder, scratchDir: string) => Work;
+    },
   ): Worker;
   /** Wraps each store that workers open from now on. */
   wrap: (store: Store) => Store;
@@ -120,6 +127,7 @@ export async function streamFixture(
             encoder,
             onTable: () => {},
             decoderFor: async () => more.decoder ?? null,
+            workFor: () => more.work?.(encoder, join(folder, "scratch")) ?? appending,
             rowReader: createRowReader({ memoryLimitBytes: 256 << 20 }),
             metricsFor,
             log: more.log ?? silentLog,

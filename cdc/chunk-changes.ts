@@ -1,0 +1,66 @@
+/** A chunk's messages as changes, and what becomes of those that are none. */
+
+import type { BadRecord } from "../engine/encoder.ts";
+import { createRawBatch, type RawBatch } from "../engine/raw-batch.ts";
+import { type DecodeOptions, decodeMessages } from "../ingest/decode.ts";
+import type { Change, Truncate } from "./change.ts";
+import type { ChangeDecoder } from "./decoder.ts";
+
+export type ChunkChanges = {
+  changes: Change[];
+  truncates: Truncate[];
+  bad: BadRecord[];
+  /** Places of messages that are not of rows. */
+  skipped: { index: number; kind: string }[];
+};
+
+/** Every message of the batch is in one of the four, by its place or by where Kafka has it. Outages of what decoding takes reject. */
+export async function changesOf(
+  raw: RawBatch,
+  decoder: ChangeDecoder,
+  decoding: DecodeOptions,
+  signal: AbortSignal,
+): Promise<ChunkChanges> {
+  const found: ChunkChanges = { changes: [], truncates: [], bad: [], skipped: [] };
+  const values = await jsonValues(raw, decoding, found.bad, signal);
+  for (let index = 0; index < raw.length; index++) {
+    const value = values(index);
+    if (value === undefined) continue;
+    const decoded = decoder.decode({
+      ...{ partition: raw.partition(index), offset: raw.offset(index), generation: raw.generation(index) },
+      ...{ timestampMs: raw.timestampMs(index), key: raw.key(index), headers: raw.headers(index), value },
+    });
+    if ("changes" in decoded) found.changes.push(...decoded.changes);
+    else if ("truncate" in decoded) found.truncates.push(decoded.truncate);
+    else if ("skipped" in decoded) found.skipped.push({ index, kind: decoded.skipped });
+    else found.bad.push({ index, ...decoded.bad });
+  }
+  return found;
+}
+
+/** The value at a place as JSON: null of a tombstone, undefined of what cannot be decoded, which is in `bad` then. */
+async function jsonValues(
+  raw: RawBatch,
+  decoding: DecodeOptions,
+  bad: BadRecord[],
+  signal: AbortSignal,
+): Promise<(index: number) => Uint8Array | null | undefined> {
+  if (!decoding.decoder && !decoding.mayBeGzip) return (index) => raw.value(index);
+  const told = createRawBatch();
+  const places: number[] = [];
+  const values: (Uint8Array | null | undefined)[] = new Array(raw.length).fill(undefined);
+  for (let index = 0; index < raw.length; index++) {
+    if (raw.value(index) === null) values[index] = null;
+    else {
+      told.append(raw.message(index));
+      places.push(index);
+    }
+  }
+  for (let from = 0; from < told.length; ) {
+    const part = await decodeMessages(told, { ...decoding, keepRaw: false }, from, signal);
+    for (let i = 0; i < part.batch.length; i++) values[places[part.placeOf(i)]!] = part.batch.value(i);
+    for (const one of part.bad) bad.push({ ...one, index: places[one.index]! });
+    from = part.end;
+  }
+  return (index) => values[index];
+}

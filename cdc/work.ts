@@ -1,0 +1,242 @@
+/**
+ * A stream whose messages are changes: they are applied to a table that has one row a key, instead of being added to it. The ingester's machine
+ * drives it as it drives an appending stream (`ingest/work.ts`), and what makes that exactly once makes this.
+ */
+
+import { LabError } from "../core/errors.ts";
+import { requireStanding } from "../delta/standing.ts";
+import type { Snapshot } from "../delta/table.ts";
+import type { StructType } from "../delta/types.ts";
+import type { BadRecord } from "../engine/encoder.ts";
+import { createRawBatch, type RawBatch } from "../engine/raw-batch.ts";
+import { type ChunkContent, type Letter, sumCounts } from "../ingest/chunk.ts";
+import type { Opened } from "../ingest/destination.ts";
+import { grown, letterOf } from "../ingest/encode-chunk.ts";
+import { type Published, refuseLetters } from "../ingest/publish.ts";
+import { outlast, overtaken, type PublishInput, readTxns, txnsOf } from "../ingest/publish-input.ts";
+import { settleLetters } from "../ingest/publish-letters.ts";
+import { labInfo } from "../ingest/rows-request.ts";
+import type { Work } from "../ingest/work.ts";
+import type { ApplyChanges, MergeCounts, RefusedChange } from "./apply.ts";
+import type { Change, Truncate } from "./change.ts";
+import { changesOf } from "./chunk-changes.ts";
+import type { ChangeDecoder } from "./decoder.ts";
+import { fold } from "./fold.ts";
+import { CDC_FIELD, KEY_PROPERTY, keyedProperties } from "./merge/cdc-field.ts";
+import { openChangeDecoder } from "./open-decoder.ts";
+import type { CdcOptions } from "./options.ts";
+
+export type MergingOptions = CdcOptions & {
+  topic: string;
+  onBadRecord: "deadletter" | "stop";
+};
+
+/** What a chunk holds until it is settled. Its messages stay: one that the table refuses becomes a letter. */
+type Held = { raw: RawBatch; changes: Change[]; truncates: Truncate[]; skipped: ReadonlyMap<string, number> };
+
+/** What applies the changes is closed with it. */
+export function createMerging(
+  options: MergingOptions,
+  merger: { apply: ApplyChanges; close(): Promise<void> },
+): Work {
+  const held = new WeakMap<ChunkContent, Held>();
+  let decoder: ChangeDecoder | null = null;
+
+  /** The key of the table that is there counts; what was told must not contradict it. */
+  function decoderFor(table: Snapshot | null): ChangeDecoder {
+    const stored = table && keyOf(table);
+    const told = options.keyColumns;
+    if (stored && told && JSON.stringify(stored) !== JSON.stringify(told))
+      throw new LabError(
+        "SCHEMA_MISMATCH",
+        `the key of the table is ${stored.join(", ")}, and the stream's is ${told.join(", ")}`,
+        { hint: "leave the key out, or merge into another table" },
+      );
+    decoder ??= openChangeDecoder({ ...options, keyColumns: told ?? stored ?? undefined });
+    return decoder;
+  }
+
+  async function encode(chunk: ChunkContent, input: Parameters<Work["encode"]>[1]): Promise<void> {
+    const { raw } = chunk;
+    if (!raw) return;
+    const known = await input.targetFor(createRawBatch({ capacityBytes: 0 }), null);
+    const found = decoderFor(known?.snapshot ?? null);
+    const { changes, truncates, bad, skipped } = await changesOf(raw, found, input.decoding, input.signal);
+    if (!known && changes.length > 0) await input.targetFor(rowsOf(changes, options.topic), found.promised);
+    const kinds = new Map<string, number>();
+    for (const { kind } of skipped) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+    held.set(chunk, { raw, changes, truncates, skipped: kinds });
+    count(chunk, raw, bad, new Set(skipped.map(({ index }) => index)));
+    chunk.raw = null;
+  }
+
+  async function publish(input: PublishInput): Promise<Published> {
+    const { rows, signal, onStep } = input;
+    const early = rows && overtaken(input, rows);
+    if (early) return early;
+    onStep("before-upload");
+    for (const opened of [rows, input.letters])
+      if (opened) await outlast(input, () => requireStanding(opened.table, opened.snapshot, signal));
+    const bad = input.chunks.flatMap((chunk) => chunk.letters);
+    let lettered = await settleLetters(input, rows, bad);
+    if (lettered.kind === "rejected") return lettered;
+    onStep("after-letters");
+    if (!rows) return { kind: "committed", rows: null, letters: lettered.letters, routed: [] };
+    for (;;) {
+      const result = await outlast(input, () => merger.apply(request(input, rows)));
+      if (result.kind === "conflict")
+        return { kind: "rejected", reason: result.reason, message: result.message };
+      if (result.kind === "refused") {
+        const letters = refuse(input, result.changes);
+        if (options.onBadRecord === "stop") refuseLetters(letters);
+        lettered = await settleLetters({ ...input, letters: lettered.letters }, rows, letters);
+        if (lettered.kind === "rejected") return lettered;
+        onStep("after-letters");
+        continue;
+      }
+      onStep("after-commit");
+      const opened = { table: rows.table, snapshot: result.snapshot };
+      return { kind: "committed", rows: opened, letters: lettered.letters, routed: [] };
+    }
+  }
+
+  function request(input: PublishInput, { table, snapshot }: Opened): Parameters<ApplyChanges>[0] {
+    const all = input.chunks.flatMap((chunk) => held.get(chunk) ?? []);
+    const folded = fold(
+      all.flatMap(({ changes }) => changes),
+      all.flatMap(({ truncates }) => truncates),
+    );
+    const promised = decoder?.promised;
+    const schema = withCdc(promised ? grown(snapshot.schema, promised, undefined) : snapshot.schema);
+    return {
+      ...{ table, snapshot, folded, schema, signal: input.signal },
+      keyColumns: keyOf(snapshot) ?? decoder?.keyColumns ?? options.keyColumns ?? [],
+      txns: txnsOf(input, snapshot, { form: input.appIdForm, isKept: () => false }),
+      readTxns: readTxns(input, input.appIdForm),
+      lab: (counts) => info(input, all, { ...counts, uncertain: folded.uncertain }),
+    };
+  }
+
+  /** What the table refused is no change but a letter. */
+  function refuse(input: PublishInput, refused: readonly RefusedChange[]): Letter[] {
+    const byPlace = new Map(refused.map((one) => [placeText(one.place), one]));
+    const letters: Letter[] = [];
+    for (const chunk of input.chunks) {
+      const content = held.get(chunk);
+      if (!content) continue;
+      const isRefused = ({ place }: Pick<Change, "place">) => byPlace.has(placeText(place));
+      if (!content.changes.some(isRefused) && !content.truncates.some(isRefused)) continue;
+      content.changes = content.changes.filter((change) => !isRefused(change));
+      content.truncates = content.truncates.filter((truncate) => !isRefused(truncate));
+      const { raw } = content;
+      for (let index = 0; index < raw.length; index++) {
+        const found = byPlace.get(
+          placeText({
+            partition: raw.partition(index),
+            offset: raw.offset(index),
+            generation: raw.generation(index),
+          }),
+        );
+        if (!found) continue;
+        const { stage, code, message } = found;
+        const letter = letterOf(raw, { index, stage, code, message });
+        letters.push(letter);
+        chunk.letters.push(letter);
+        chunk.audit.lettered(letter);
+        const counts = chunk.counts.get(letter.partition);
+        if (counts) {
+          counts.rows--;
+          counts.letters++;
+        }
+      }
+    }
+    if (letters.length === 0)
+      throw new LabError(
+        "INTERNAL",
+        `the table refuses ${refused.length} changes that are not in this commit`,
+      );
+    return letters;
+  }
+
+  return {
+    encode,
+    publish,
+    tableFor(schema) {
+      const keyColumns = decoder?.keyColumns ?? options.keyColumns;
+      if (!keyColumns) return null;
+      const deletes = options.softDelete ? "shown" : "hidden";
+      return { schema: withCdc(schema), configuration: keyedProperties(keyColumns, { deletes }) };
+    },
+    close: () => merger.close(),
+  };
+}
+
+/** Letters, and what each partition's messages came to. */
+function count(
+  chunk: ChunkContent,
+  raw: RawBatch,
+  bad: readonly BadRecord[],
+  skipped: ReadonlySet<number>,
+): void {
+  const letters = new Map(bad.map((record) => [record.index, record]));
+  for (let index = 0; index < raw.length; index++) {
+    const counts = chunk.counts.get(raw.partition(index));
+    const record = letters.get(index);
+    if (record) {
+      const letter = letterOf(raw, record);
+      chunk.letters.push(letter);
+      chunk.audit.lettered(letter);
+    }
+    if (!counts) continue;
+    if (record) counts.letters++;
+    else if (skipped.has(index)) counts.skipped++;
+    else counts.rows++;
+  }
+}
+
+/** What columns are told by. */
+function rowsOf(changes: readonly Change[], topic: string): RawBatch {
+  const batch = createRawBatch();
+  for (const { place, row, timestampMs } of changes)
+    batch.append({
+      ...{ topic, ...place, timestampMs, timestampType: "create", key: null, value: row, headers: [] },
+    });
+  return batch;
+}
+
+function info(
+  input: PublishInput,
+  all: readonly Held[],
+  counts: MergeCounts & { uncertain: number },
+): object {
+  const lab = labInfo(input, sumCounts(input.chunks));
+  const skipped: Record<string, number> = {};
+  for (const held of all)
+    for (const [kind, number] of held.skipped) skipped[kind] = (skipped[kind] ?? 0) + number;
+  const letters = input.chunks.reduce((sum, chunk) => sum + chunk.letters.length, 0);
+  return { ...lab, changes: { ...counts, letters, skipped } };
+}
+
+/** The columns that make the key of a table; null where it does not say. CORRUPT_LOG where the property is none of ours. */
+function keyOf({ metadata }: Snapshot): string[] | null {
+  const text = metadata.configuration[KEY_PROPERTY];
+  if (text === undefined) return null;
+  try {
+    const columns: unknown = JSON.parse(text);
+    if (Array.isArray(columns) && columns.length > 0 && columns.every((one) => typeof one === "string"))
+      return columns;
+  } catch {
+    // Told below.
+  }
+  throw new LabError("CORRUPT_LOG", `table property ${KEY_PROPERTY} is no list of columns: ${text}`, {
+    hint: `set it to the JSON array of the columns that make a key, such as ["id"]`,
+  });
+}
+
+function withCdc(schema: StructType): StructType {
+  if (schema.fields.some(({ name }) => name === CDC_FIELD.name)) return schema;
+  return { type: "struct", fields: [...schema.fields, CDC_FIELD] };
+}
+
+const placeText = ({ partition, offset, generation }: Change["place"]) =>
+  `${generation}/${partition}/${offset}`;

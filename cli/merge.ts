@@ -1,0 +1,27 @@
+/** `lab merge`: `lab ingest` for a topic of changes. */
+
+import { defineCommand } from "./command.ts";
+import { ingest } from "./ingest.ts";
+import type { LabStream } from "./lab-yaml.ts";
+
+export const merge = defineCommand({
+  ...ingest,
+  name: "merge",
+  summary: "Apply a topic of changes to a table with one row a key, each change exactly once",
+  examples: [
+    "lab merge --topic shop.public.customers --table customers --once",
+    "lab merge --topic inventory --cdc-format dms --cdc-key id",
+    "lab merge --topic prices --cdc-format plain --cdc-key sku --cdc-position seq",
+    "lab merge                       the streams of ./lab.yaml with mode: cdc",
+  ],
+  seeAlso: ["ingest", "produce", "optimize"],
+  run(context, values, args) {
+    const { lab } = context;
+    // Of lab.yaml those streams that are of changes.
+    const own =
+      values.topic === undefined && lab ? { ...lab, streams: lab.streams.filter(isOfChanges) } : lab;
+    return ingest.run({ ...context, lab: own }, { ...values, mode: "cdc" }, args);
+  },
+});
+
+const isOfChanges = ({ mode }: LabStream) => mode === "cdc";
