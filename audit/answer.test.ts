@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { answerFor, type Beat, type Settled, type Statement, type TopicFacts } from "./answer.ts";
+import { answerFor } from "./answer.ts";
+import type { Beat, Settled, Statement, TopicFacts } from "./findings.ts";
 import { UNSTAMPED, WINDOW_MS } from "./header.ts";
 
 const DAY = Date.UTC(2026, 10, 29);
@@ -11,6 +12,7 @@ const AFTER = SPAN.endMs + 30_000;
 const run = { origin: "shop", epoch: DAY - 1_000 };
 const stated = (window: number, count: number, more: Partial<Statement> = {}): Statement => ({
   ...{ ...run, windowMs: DAY + window * WINDOW_MS, count, checksum: count },
+  sentAtMs: DAY + (window + 1) * WINDOW_MS + 5_000,
   ...more,
 });
 const settled = (window: number, received: number, more: Partial<Settled> = {}): Settled => ({
@@ -23,8 +25,8 @@ const beat = (more: Partial<Beat> = {}): Beat => ({
   ...more,
 });
 const facts = (more: Partial<TopicFacts>): TopicFacts => ({
-  ...{ topic: "orders", statements: [], beats: [beat()], settled: [] },
-  ...{ expected: ["shop"], retired: [], lag: 0, gone: 0 },
+  ...{ topic: "orders", table: "orders", statements: [], beats: [beat()], settled: [] },
+  ...{ expected: ["shop"], retired: [], lag: 0, waitingSinceMs: undefined, gone: 0, forgottenMs: undefined },
   ...more,
 });
 const ask = (more: Partial<TopicFacts>, nowMs = AFTER) => answerFor(facts(more), SPAN, nowMs);
@@ -171,7 +173,9 @@ function healthy({ beats, sent }: { beats: Beat[]; sent: (Sent & { tail: number 
   return facts({
     beats,
     expected: [...new Set(beats.map(({ origin }) => origin))],
-    statements: sent.map(({ tail, ...one }) => ({ ...one, checksum: one.count })),
+    statements: sent.map(({ tail, ...one }) => ({
+      ...{ ...one, checksum: one.count, sentAtMs: one.windowMs + WINDOW_MS + 5_000 },
+    })),
     settled: sent.map(({ count, tail, ...one }) => ({
       ...{ ...one, received: count + tail, letters: 0, checksum: count + tail },
     })),

@@ -65,30 +65,41 @@ export const STAMP_PREFIX = Buffer.from("c301aae61f0eec83b047", "hex");
 
 /** The header's value: Avro's single-object encoding of `STAMP_SCHEMA` ("Single-object encoding" of the specification). */
 export function encodeStamp(stamp: Stamp): Buffer {
-  const bytes: number[] = [...STAMP_PREFIX];
-  text(stamp.origin);
-  long(stamp.epoch);
-  text(stamp.host);
-  long(stamp.eventTimeMs);
-  long(stamp.sequence);
-  long(stamp.windowSequence);
+  const bytes = [...STAMP_PREFIX];
+  pushRun(bytes, stamp);
+  pushText(bytes, stamp.host);
+  pushLong(bytes, stamp.eventTimeMs);
+  pushLong(bytes, stamp.sequence);
+  pushLong(bytes, stamp.windowSequence);
   return Buffer.from(bytes);
+}
 
-  function long(value: number): void {
-    // Zigzag without 32-bit operators: times are beyond them.
-    let rest = value < 0 ? -2 * value - 1 : 2 * value;
-    while (rest > 127) {
-      bytes.push((rest % 128) + 128);
-      rest = Math.floor(rest / 128);
-    }
-    bytes.push(rest);
-  }
+/** The bytes that all stamps of a run begin with, and those of no other run. */
+export function encodeRun(run: Pick<Stamp, "origin" | "epoch">): Buffer {
+  const bytes = [...STAMP_PREFIX];
+  pushRun(bytes, run);
+  return Buffer.from(bytes);
+}
 
-  function text(value: string): void {
-    const encoded = Buffer.from(value);
-    long(encoded.length);
-    bytes.push(...encoded);
+function pushRun(bytes: number[], { origin, epoch }: Pick<Stamp, "origin" | "epoch">): void {
+  pushText(bytes, origin);
+  pushLong(bytes, epoch);
+}
+
+function pushLong(bytes: number[], value: number): void {
+  // Zigzag without 32-bit operators: times are beyond them.
+  let rest = value < 0 ? -2 * value - 1 : 2 * value;
+  while (rest > 127) {
+    bytes.push((rest % 128) + 128);
+    rest = Math.floor(rest / 128);
   }
+  bytes.push(rest);
+}
+
+function pushText(bytes: number[], value: string): void {
+  const encoded = Buffer.from(value);
+  pushLong(bytes, encoded.length);
+  bytes.push(...encoded);
 }
 
 /** Null for bytes that are no such header, or of a version that is not known here. */
@@ -136,3 +147,6 @@ export function messageChecksum(windowSequence: number, value: Uint8Array | stri
 
 /** The sum of two checksums; in any order it is the same. */
 export const addChecksums = (a: number, b: number) => (a + b) % CHECKSUM_MODULUS;
+
+/** What added to it gives 0. */
+export const negativeChecksum = (checksum: number) => (CHECKSUM_MODULUS - checksum) % CHECKSUM_MODULUS;

@@ -1,8 +1,10 @@
 /** An audit answer for people and as JSON. */
 
-import type { Finding, TopicAnswer } from "../audit/answer.ts";
+import type { TopicAnswer } from "../audit/answer.ts";
 import type { DayAnswer } from "../audit/day-answer.ts";
+import type { Finding, Named } from "../audit/findings.ts";
 import { WINDOW_MS } from "../audit/header.ts";
+import { tableNameOf } from "../ingest/identity.ts";
 import { momentText } from "../query/dates.ts";
 import { visible } from "../query/formats/display.ts";
 import { count, listing, moment, plural } from "./lines.ts";
@@ -13,19 +15,44 @@ export type NamedAnswer = DayAnswer & { date: string; timeZone: string; startMs:
 /** Most findings of a topic that are listed for people. */
 const MOST_SHOWN = 20;
 
-export function auditDocument({ date, timeZone, startMs, endMs, ...answer }: NamedAnswer): object {
+export function auditDocument(
+  { date, timeZone, startMs, endMs, ...answer }: NamedAnswer,
+  withWindows: boolean,
+): object {
   return {
     ...{ date, timeZone, from: momentText(startMs), to: momentText(endMs), answer: answer.answer },
-    auditLag: answer.auditLag,
-    topics: answer.topics.map((topic) => ({
-      ...topic,
-      findings: topic.findings.map(({ windowMs, sinceMs, epoch, ...finding }) => ({
-        ...finding,
-        epoch: epoch ?? null,
-        window: windowMs === undefined ? null : momentText(windowMs),
-        since: sinceMs === undefined ? null : momentText(sinceMs),
-      })),
+    ...{ auditLag: answer.auditLag, brokersClock: answer.isBrokersClock },
+    topics: answer.topics.map((topic) => topicDocument(topic, withWindows)),
+  };
+}
+
+/** A topic's answer as JSON: times are text, offsets too. */
+export function topicDocument(
+  { findings, origins, windows, completeToMs, spanMs: _, ...topic }: TopicAnswer,
+  withWindows: boolean,
+): object {
+  return {
+    ...topic,
+    completeTo: momentText(completeToMs),
+    findings: findings.map(({ windowMs, sinceMs, epoch, named, ...finding }) => ({
+      ...finding,
+      epoch: epoch ?? null,
+      window: windowMs === undefined ? null : momentText(windowMs),
+      since: sinceMs === undefined ? null : momentText(sinceMs),
+      ...(named && {
+        sequences: named.sequences,
+        exact: named.isExact,
+        places: named.places.map((place) => ({ ...place, offset: String(place.offset) })),
+      }),
     })),
+    origins: origins.map(({ heardMs, passedMs, ...origin }) => ({
+      ...origin,
+      heard: heardMs === null ? null : momentText(heardMs),
+      passed: passedMs === null ? null : momentText(passedMs),
+    })),
+    ...(withWindows && {
+      windows: windows.map(({ windowMs, ...window }) => ({ window: momentText(windowMs), ...window })),
+    }),
   };
 }
 
@@ -39,6 +66,8 @@ export function auditPage(answer: NamedAnswer, screen: Screen): string {
   if (answer.topics.length === 0) lines.push("no topic was heard of in these days");
   if (answer.auditLag > 0)
     lines.push(`${plural(answer.auditLag, "message")} of heartbeats are not in the audit table yet`);
+  if (!answer.isBrokersClock)
+    lines.push("heartbeats do not bear the broker's time: clocks that are ahead cannot be told");
   for (const topic of answer.topics) lines.push("", ...topicLines(topic, colored, screen));
   return `${lines.join("\n")}\n`;
 }
@@ -48,12 +77,17 @@ function topicLines(
   colored: Record<TopicAnswer["answer"], (text: string) => string>,
   screen: Screen,
 ): string[] {
-  const { answer, percent, produced, settled, letters, unproven, unstamped, findings } = topic;
+  const { answer, percent, produced, settled, letters, unproven, unstamped, absent, findings } = topic;
   const parts = [`${count(settled)} of ${plural(produced, "message")} settled`];
   if (letters > 0) parts.push(`${count(letters)} of them as dead letters`);
   if (unproven > 0) parts.push(`${count(unproven)} that no heartbeat speaks of`);
   if (unstamped > 0) parts.push(`${count(unstamped)} more without a stamp`);
-  const head = `${visible(topic.topic)}: ${colored[answer](answer)}, ${percent.toFixed(2)} %, ${parts.join(", ")}`;
+  if (absent) parts.push(`${count(absent)} that are neither row nor letter`);
+  const name =
+    topic.table === null || topic.table === tableNameOf(topic.topic)
+      ? topic.topic
+      : `${topic.topic} in ${topic.table}`;
+  const head = `${visible(name)}: ${colored[answer](answer)}, ${percent.toFixed(2)} %, ${parts.join(", ")}`;
   if (findings.length === 0) return [head];
   const heads = [
     { name: "origin" },
@@ -62,6 +96,7 @@ function topicLines(
     { name: "why" },
     { name: "messages", right: true },
     { name: "since" },
+    { name: "" },
   ];
   const rows = findings.slice(0, MOST_SHOWN).map((finding) => rowOf(finding));
   const more = findings.length - rows.length;
@@ -72,7 +107,7 @@ function topicLines(
   ];
 }
 
-function rowOf({ origin, windowMs, stage, cause, count: messages, sinceMs }: Finding): string[] {
+function rowOf({ origin, windowMs, stage, cause, count: messages, sinceMs, named }: Finding): string[] {
   return [
     visible(origin),
     windowMs === undefined ? "the day" : `${moment(momentText(windowMs))} + ${WINDOW_MS / 60_000} min`,
@@ -80,5 +115,20 @@ function rowOf({ origin, windowMs, stage, cause, count: messages, sinceMs }: Fin
     cause,
     messages === 0 ? "" : count(messages),
     sinceMs === undefined ? "" : moment(momentText(sinceMs)),
+    named ? namesOf(named) : "",
   ];
+}
+
+/** Most ranges or places that are told of a finding in its line. */
+const MOST_NAMED = 3;
+
+/** `no. 3, 7-9 of the window`, and where they are in Kafka. */
+function namesOf({ sequences, isExact, places }: Named): string {
+  const some = sequences
+    .slice(0, MOST_NAMED)
+    .map(([first, last]) => (first === last ? first : `${first}-${last}`));
+  const more = sequences.length > MOST_NAMED ? ", ..." : "";
+  const at = places.slice(0, MOST_NAMED).map(({ partition, offset }) => `${partition}:${offset}`);
+  const where = at.length === 0 ? "" : ` at ${at.join(", ")}${places.length > MOST_NAMED ? ", ..." : ""}`;
+  return `${isExact ? "" : "among "}no. ${some.join(", ")}${more}${where}`;
 }

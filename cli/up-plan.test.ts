@@ -89,7 +89,7 @@ test("tables are cared for unless somebody says otherwise", () => {
     return at < 0 ? undefined : args[at + 1];
   };
   const streams = "streams: [{ topic: a }]";
-  assert.equal(upkeepOf(CHOICES, streams), "optimize=1h,vacuum=24h,cleanup=24h");
+  assert.equal(upkeepOf(CHOICES, streams), "optimize=1h,vacuum=24h,cleanup=24h,rollup=1h");
   assert.equal(upkeepOf({ ...CHOICES, upkeep: {} }, streams), "off");
   assert.equal(upkeepOf(CHOICES, `defaults: { upkeep: { optimize: off } }\n${streams}`), undefined);
 });

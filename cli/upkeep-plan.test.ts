@@ -26,7 +26,10 @@ test("without a word of it there is no upkeep, and a flag wins over lab.yaml", (
 });
 
 test("intervals are written as they are read", () => {
-  assert.equal(upkeepKind.show(upkeepKind.parse(UPKEEP_DEFAULT)), "optimize=1h,vacuum=1d,cleanup=1d");
+  assert.equal(
+    upkeepKind.show(upkeepKind.parse(UPKEEP_DEFAULT)),
+    "optimize=1h,vacuum=1d,cleanup=1d,rollup=1h",
+  );
   assert.deepEqual(upkeepKind.parse("off"), {});
   assert.throws(() => upkeepKind.parse("sweep=1h"), /sweep/);
   assert.throws(() => upkeepKind.parse("vacuum=5"), /duration/);

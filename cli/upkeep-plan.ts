@@ -5,12 +5,12 @@ import { setting } from "../core/settings.ts";
 import type { Chore, Intervals } from "../upkeep/schedule.ts";
 import type { LabYaml } from "./lab-yaml.ts";
 
-const CHORES: readonly Chore[] = ["optimize", "vacuum", "cleanup"];
+const CHORES: readonly Chore[] = ["optimize", "vacuum", "cleanup", "rollup"];
 
 /** What `lab up` does where nothing else is said. */
-export const UPKEEP_DEFAULT = "optimize=1h,vacuum=24h,cleanup=24h";
+export const UPKEEP_DEFAULT = "optimize=1h,vacuum=24h,cleanup=24h,rollup=1h";
 
-/** `off`, or `optimize=1h,vacuum=24h,cleanup=24h`: what is not named is not done. */
+/** `off`, or `optimize=1h,vacuum=24h,cleanup=24h,rollup=1h`: what is not named is not done. */
 export const upkeepKind: Kind<Intervals> = {
   placeholder: "chore=interval,...|off",
   show: (intervals) =>
@@ -41,7 +41,7 @@ export function upkeepSetting(defaultText: string) {
     default: undefined,
     defaultText,
     description:
-      "how often tables are cared for, by one worker at a time: optimize=1h,vacuum=24h,cleanup=24h",
+      "how often tables are cared for, by one worker at a time: optimize=1h,vacuum=24h,cleanup=24h,rollup=1h",
   });
 }
 

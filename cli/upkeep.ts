@@ -12,16 +12,26 @@ import { type Chore, type Intervals, runSchedule } from "../upkeep/schedule.ts";
 
 /**
  * Joining everything in each turn would write a large file again for every few small ones; and nobody is there to be told which
- * versions end.
+ * versions end. The audit table is in the store.
  */
-const ARGS: Readonly<Record<Chore, readonly string[]>> = {
-  optimize: ["--tiered"],
-  vacuum: ["--explain", "off"],
-  cleanup: [],
-};
+function argsOf(chore: Chore, uri: string, { app, store }: UpkeepOptions): readonly string[] {
+  const audit = ["--app", app, "--store", store];
+  switch (chore) {
+    case "optimize":
+      return [chore, uri, "--tiered"];
+    case "vacuum":
+      return [chore, uri, "--explain", "off"];
+    case "cleanup":
+      return [chore, uri, ...audit];
+    case "rollup":
+      return ["audit", chore, uri, ...audit];
+  }
+}
 
 export type UpkeepOptions = {
   app: string;
+  /** Where tables are that have a name. */
+  store: string;
   /** What the commands say goes to `logs/upkeep.log` in it. */
   data: string;
   env: NodeJS.ProcessEnv;
@@ -88,7 +98,7 @@ async function keepTable(
           inTurn(async () => {
             waiting.throwIfAborted();
             log.info({ event: "upkeep", table: uri, chore }, "upkeep");
-            await runCommand(options, [chore, uri, ...ARGS[chore]], waiting);
+            await runCommand(options, argsOf(chore, uri, options), waiting);
           }),
         onFailure: (error, chore) =>
           log.warn(

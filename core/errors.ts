@@ -77,6 +77,7 @@ export const ERRORS = {
   // replay
   TARGET_UNFIT: usage("The topic would not keep what a replay sends to it, or holds records already."),
   REPLAY_UNDERWAY: usage("Another replay of the table into this topic has begun and is not done."),
+  REPLAY_DIFFERS: failed("A topic does not hold the records that a replay sent to it."),
   ORIGIN_MISSING: usage("The rows do not say where in Kafka they come from."),
   TABLE_REWRITTEN: failed("A version took rows out or changed them, which a stream of rows cannot tell."),
   VERSION_EXPIRED: failed("The log no longer holds a version that a reader has yet to read."),
@@ -85,6 +86,8 @@ export const ERRORS = {
   SQL_REFUSED: usage("The statement may not be run here."),
   TABLE_NOT_FOUND: usage("There is no such table in the store."),
   QUERY_LIMIT: failed("The query ran into a limit of time, memory or rows."),
+  // audit
+  WEBHOOK_FAILED: outage("Whoever is to be told of alerts did not take one."),
   // dashboard
   REQUEST_INVALID: usage("The HTTP request has a wrong path, method, parameter or body."),
   REQUEST_REFUSED: usage("The HTTP request comes from another host or origin, or lacks the token."),

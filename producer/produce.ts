@@ -84,12 +84,16 @@ async function run(
   await flight.landed();
 }
 
+/** By the broker's time of a heartbeat a producer's clock is judged. */
+const BROKERS_CLOCK = { "message.timestamp.type": "LogAppendTime" };
+
 async function prepareTopics(options: ProduceOptions): Promise<number> {
   const { topic, source, partitions, audit, signal } = options;
   const admin = await options.kafka.admin();
   try {
-    for (const needed of [topic, ...(audit ? [audit.topic] : [])])
-      if ((await admin.partitions(needed)) === null) await admin.createTopic(needed, { partitions });
+    if ((await admin.partitions(topic)) === null) await admin.createTopic(topic, { partitions });
+    if (audit && (await admin.partitions(audit.topic)) === null)
+      await admin.createTopic(audit.topic, { partitions, config: BROKERS_CLOCK });
     return source.isEndless ? await nextIndex(admin, topic, signal) : 0;
   } finally {
     await admin.close();

@@ -63,6 +63,23 @@ test("what is older than the newest old checkpoint goes; it, its commit and all 
   assert.equal((await collect(fresh.history({ signal }))).length, 41);
 });
 
+test("a commit that somebody has yet to read stays, with the checkpoint before it and all after it", async (t) => {
+  const { table, now, log } = await daily(t, 60, { every: 10 });
+  const asked: number[] = [];
+  const unread = (version: number | undefined) => async (before: number) => {
+    asked.push(before);
+    return version;
+  };
+  const held = await cleanupLog(table, { now, unread: unread(5) }, signal);
+  assert.deepEqual([held.deleted.commits, held.reason, held.unread], [0, "unread", 5]);
+  const some = await cleanupLog(table, { now, unread: unread(15) }, signal);
+  assert.deepEqual([some.oldest, some.deleted.commits, some.reason, some.unread], [10, 10, null, 15]);
+  const all = await cleanupLog(table, { now, unread: unread(undefined) }, signal);
+  assert.deepEqual([all.oldest, all.deleted.commits, all.reason, all.unread], [20, 10, null, null]);
+  assert.deepEqual(asked, [20, 20, 20]);
+  assert.equal((await log()).includes(commitName(20)), true);
+});
+
 test("readers and writers that were open before go on afterwards", async (t) => {
   const { table, store, now } = await daily(t, 60, { every: 10 });
   const reader = await openTable(store, signal, quick);

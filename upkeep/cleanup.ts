@@ -19,6 +19,8 @@ export type CleanupOptions = {
   /** Only tells what would go. */
   isDryRun?: boolean;
   now?: () => number;
+  /** The oldest commit before a version that somebody has yet to read; undefined where there is none. It stays, and all after it. */
+  unread?: (before: number, signal: AbortSignal) => Promise<number | undefined>;
   onProgress?: OnProgress | undefined;
 };
 
@@ -40,7 +42,9 @@ export type CleanupResult = {
   deleted: LogFiles;
   bytes: number;
   /** Why nothing was deleted of the versions; null where something was. */
-  reason: "off" | "young" | "no checkpoint" | null;
+  reason: "off" | "young" | "no checkpoint" | "unread" | null;
+  /** The oldest commit that would have gone, but for somebody who has yet to read it; null where there is none. */
+  unread: number | null;
 };
 
 const DAY_MS = 86_400_000;
@@ -67,7 +71,15 @@ export async function cleanupLog(
   const nowMs = (options.now ?? Date.now)();
   const retainMs = logRetentionMs(configuration);
   const cutoffMs = Math.floor((nowMs - retainMs) / DAY_MS) * DAY_MS;
-  const nothing = { isDryRun, retainMs, cutoffMs, oldest: null, deleted: { ...NONE }, bytes: 0 };
+  const nothing = {
+    isDryRun,
+    retainMs,
+    cutoffMs,
+    oldest: null,
+    deleted: { ...NONE },
+    bytes: 0,
+    unread: null,
+  };
   if (!isLogCleanupEnabled(configuration)) return { ...nothing, reason: "off" };
 
   const expired = await newestAt(store, snapshot, cutoffMs, signal);
@@ -75,8 +87,11 @@ export async function cleanupLog(
   const objects: StoredObject[] = [];
   for await (const object of store.list(VERSIONED_PREFIX, { signal })) objects.push(object);
   const listing = await listLog(store, 0, signal);
-  const kept = await checkpointToKeep(store, listing, expired, signal);
+  let kept = await checkpointToKeep(store, listing, expired, signal);
   if (!kept) return { ...nothing, reason: "no checkpoint" };
+  const unread = (await options.unread?.(kept.version, signal)) ?? null;
+  if (unread !== null) kept = await checkpointToKeep(store, listing, unread, signal);
+  if (!kept) return { ...nothing, reason: "unread", unread };
 
   const old = objects.flatMap((object) => {
     const found = describe(object.path);
@@ -88,11 +103,11 @@ export async function cleanupLog(
   const deleted = { ...NONE };
   for (const { kind } of doomed) deleted[kind]++;
   const result: CleanupResult = {
-    ...nothing,
+    ...{ ...nothing, unread },
     oldest: kept.version,
     deleted,
     bytes: doomed.reduce((sum, { object }) => sum + object.size, 0),
-    reason: old.length === 0 ? "young" : null,
+    reason: old.length > 0 ? null : unread === null ? "young" : "unread",
   };
   if (isDryRun) return result;
   // The oldest first: whoever looks meanwhile, or after a crash, sees a log that begins later, not one with a hole.

@@ -48,6 +48,23 @@ test("a chore is done once in its interval, the first time an interval after the
   assert.deepEqual(done, ["optimize", "optimize", "vacuum"]);
 });
 
+test("a roll-up is a chore of tables that speak to an audit, and of no others", async () => {
+  const clock = { ms: 1_700_000_000_000 };
+  const { store, table } = await smallTable(clock);
+  const { done, turns } = scheduleOf(store, clock, { intervals: { rollup: HOUR } });
+  clock.ms += HOUR;
+  await turns(signal);
+  assert.deepEqual(done, []);
+  assert.equal((await table.latest(signal)).version, 3);
+  const audit = [{ topic: "t", origin: "o", epoch: 1, windows: [] }];
+  const lab = { v: 1, app: "lab", generation: 0, partitions: [], audit };
+  const readSnapshot = await table.latest(signal);
+  await table.commit({ readSnapshot, operation: "STREAMING UPDATE", info: { lab } }, signal);
+  clock.ms += HOUR;
+  await turns(signal);
+  assert.deepEqual(done, ["rollup"]);
+});
+
 test("of several workers one takes each turn", async () => {
   const clock = { ms: 1_700_000_000_000 };
   const { store } = await smallTable(clock);

@@ -4,9 +4,10 @@ import { isLabError } from "../core/errors.ts";
 import { sleep } from "../core/retry.ts";
 import type { Snapshot, Table } from "../delta/table.ts";
 import { targetFileSize } from "../delta/table-properties.ts";
+import { auditsOf } from "../engine/lab-info.ts";
 import { packBins } from "./bins.ts";
 
-export type Chore = "optimize" | "vacuum" | "cleanup";
+export type Chore = "optimize" | "vacuum" | "cleanup" | "rollup";
 
 /** Milliseconds between two turns; a chore that is absent is never done. */
 export type Intervals = Readonly<Partial<Record<Chore, number>>>;
@@ -75,6 +76,7 @@ export function createTurns(options: ScheduleOptions): (signal: AbortSignal) => 
         continue;
       idleUntil.set(chore, nowMs + intervals[chore]!);
       if (chore === "optimize" && !hasBins(snapshot)) continue;
+      if (chore === "rollup" && !(await speaksOfAudit(table, signal))) continue;
       try {
         if (await takeTurn(table, snapshot, app, chore, nowMs, signal)) await options.perform(chore, signal);
       } catch (error) {
@@ -118,6 +120,15 @@ export function turnId(app: string, chore: Chore): string {
 function hasBins(snapshot: Snapshot): boolean {
   const targetBytes = targetFileSize(snapshot.metadata.configuration);
   return packBins(snapshot.files(), { targetBytes, rule: "tiered" }).length > 0;
+}
+
+/** Commits that are looked at for a word to an audit. */
+const LATEST = 100;
+
+async function speaksOfAudit(table: Table, signal: AbortSignal): Promise<boolean> {
+  for await (const { commitInfo } of table.history({ limit: LATEST, signal }))
+    if (auditsOf(commitInfo).length > 0) return true;
+  return false;
 }
 
 async function takeTurn(
