@@ -12,6 +12,7 @@ import { inferMessages } from "../engine/json-evolve.ts";
 import { KAFKA_FIELD, withRawValue } from "../engine/kafka-column.ts";
 import type { RawBatch } from "../engine/raw-batch.ts";
 import { plainSchema } from "../engine/text-source.ts";
+import { type Columns, openColumns } from "./columns.ts";
 import { hasConditions, isPlain } from "./encoder-plan.ts";
 import { type JsonRows, readJsonRows } from "./json-rows.ts";
 import { fillKafka, kafkaMembers } from "./kafka-columns.ts";
@@ -19,7 +20,6 @@ import type { LeafVector } from "./leaf-vector.ts";
 import { createParquetWriter } from "./parquet-writer.ts";
 import type { Compress } from "./parquet-zstd.ts";
 import { isDatable, type PartitionColumn, partRows } from "./partition-rows.ts";
-import { scatter } from "./scatter.ts";
 import { createTableBuilder, type TableBuilder } from "./table-builder.ts";
 
 export type ColumnEncoderOptions = {
@@ -37,8 +37,9 @@ const KEPT_BUILDERS = 16;
 export async function createColumnEncoder(options: ColumnEncoderOptions): Promise<Encoder> {
   const { stagingDir } = options;
   await mkdir(stagingDir, { recursive: true });
-  const writer = createParquetWriter({ compress: options.compress });
-  const builders = createBuilders();
+  const columns = openColumns();
+  const writer = createParquetWriter(columns, { compress: options.compress });
+  const builders = createBuilders(columns);
   let opening: Promise<Encoder> | undefined;
   let last: Promise<unknown> = Promise.resolve();
 
@@ -73,11 +74,11 @@ export async function createColumnEncoder(options: ColumnEncoderOptions): Promis
     signal: AbortSignal,
   ): Promise<EncodedFile[]> {
     const kafka = table.schema.fields.find(({ name }) => name === KAFKA_FIELD.name);
-    if (kafka) fillKafka(kafkaMembers(kafka)!, table.kafka, batch, places, plan.keepRaw);
+    if (kafka) fillKafka(columns, kafkaMembers(kafka)!, table.kafka, batch, places, plan.keepRaw);
     const { partitions, partitionOf } = partRows(partitionColumns(plan, table), places.length, (row) =>
       batch.timestampMs(places[row]!),
     );
-    const vectorsOf = vectorsByPartition(table.vectors, partitionOf, partitions);
+    const vectorsOf = vectorsByPartition(table, partitionOf, partitions);
     const stats = {
       schema: table.schema,
       partitionColumns: plan.partitionColumns,
@@ -89,7 +90,7 @@ export async function createColumnEncoder(options: ColumnEncoderOptions): Promis
         const file = join(stagingDir, `${randomUUID()}.parquet`);
         const described: EncodedFile = { file, partitionValues: values, rows, size: 0, stats: "" };
         files.push(described);
-        const content = { schema: table.parquet, vectors: vectorsOf[i]!, rows, table: stats };
+        const content = { schema: table.parquet, vectors: vectorsOf(i), rows, table: stats };
         Object.assign(described, await writer.write(file, content, signal));
       }
       return files;
@@ -142,17 +143,21 @@ function partitionColumns(plan: EncodePlan, table: TableBuilder): PartitionColum
   });
 }
 
+/** The vectors of one partition's rows, valid until another one's are asked for. */
 function vectorsByPartition(
-  vectors: readonly LeafVector[],
+  { vectors, parts }: TableBuilder,
   partitionOf: Uint32Array,
   partitions: readonly { rows: number }[],
-): LeafVector[][] {
-  if (partitions.length === 1) return [[...vectors]];
+): (partition: number) => readonly LeafVector[] {
+  if (partitions.length === 1) return () => vectors;
   const rowLists = partitions.map(({ rows }) => new Uint32Array(rows));
   const filled = new Uint32Array(partitions.length);
   for (const [row, place] of partitionOf.entries()) rowLists[place]![filled[place]!++] = row;
-  const parts = vectors.map((vector) => scatter(vector, rowLists));
-  return partitions.map((_, i) => parts.map((part) => part[i]!));
+  for (const vector of vectors) vector.indexRows(partitionOf.length);
+  return (partition) => {
+    for (const [i, vector] of vectors.entries()) vector.pickRows(rowLists[partition]!, parts[i]!);
+    return parts;
+  };
 }
 
 function countRows(batch: RawBatch, places: Uint32Array): Encoded["counts"] {
@@ -164,7 +169,7 @@ function countRows(batch: RawBatch, places: Uint32Array): Encoded["counts"] {
 }
 
 /** Builders by what they are for. */
-function createBuilders() {
+function createBuilders(columns: Columns) {
   const kept = new Map<string, TableBuilder>();
   let last: TableBuilder | undefined;
   return {
@@ -177,7 +182,7 @@ function createBuilders() {
       let builder = kept.get(key);
       if (builder === undefined) {
         if (kept.size >= KEPT_BUILDERS) kept.clear();
-        builder = createTableBuilder(schema, partitionColumns, { ignoreUnknown });
+        builder = createTableBuilder(columns, schema, partitionColumns, { ignoreUnknown });
         kept.set(key, builder);
       }
       if (last !== builder) last?.release();

@@ -1,25 +1,14 @@
-/** A schema as the walk over JSON bytes wants it: names as bytes, types as kinds, and at each leaf the vector that its values go to. */
+/** A schema as the walk over JSON bytes wants it: types as kinds, and at each leaf the vector that its values go to. */
 
 import { decimalOf } from "../delta/schema.ts";
 import type { DataType, StructType } from "../delta/types.ts";
 import { metBytes, SAFE_DIGITS } from "../engine/json-shape.ts";
-import type { LeafBuilder } from "./leaf-builder.ts";
+import type { Address, Columns } from "./columns.ts";
+import type { LeafVector } from "./leaf-vector.ts";
 
-export type Kind =
-  | "string"
-  | "integer"
-  | "double"
-  | "decimal"
-  | "boolean"
-  | "timestamp"
-  | "date"
-  | "struct"
-  | "array"
-  | "map"
-  /** Nothing but null is taken. */
-  | "never";
+type Kind = keyof Columns["kinds"];
 
-/** All nodes have the same shape; levels are Dremel's, as in `Leaf`. */
+/** Levels are Dremel's, as in `Leaf`. */
 export type Node = {
   kind: Kind;
   isNullable: boolean;
@@ -30,39 +19,21 @@ export type Node = {
   /** Of a whole number or in front of a decimal's point. */
   digits: number;
   scale: number;
-  /** Of a double that is a float. */
-  isFloat: boolean;
-  /** Of a timestamp. */
-  hasZone: boolean;
+  /** Of a double that is a float; of a timestamp that is one in a zone. */
+  flag: boolean;
   /** Where a scalar's values go; in a map those of the keys. */
-  leaf: LeafBuilder | null;
+  leaf: LeafVector | null;
   /** All leaves below it and its own. */
-  leaves: LeafBuilder[];
-  fields: Field[];
+  leaves: LeafVector[];
+  fields: { name: string; node: Node }[];
   /** An array's elements or a map's values. */
   element: Node | null;
 };
 
-export type Field = {
-  /** With its closing quote. */
-  name: Uint8Array;
-  /** `"name":` in words of four bytes; the last one is zero where the name has ended. */
-  words: Int32Array;
-  /** The bytes of the last word that count. */
-  lastMask: number;
-  /** Bytes of `"name":`. */
-  length: number;
-  node: Node;
-  /** The object in which the field was met last: a second time in the same one is a doubled key. */
-  metIn: number;
-  /** The field that followed last time: producers keep an order. */
-  follower: Field | null;
-};
-
 /** Gives the leaf of the next scalar in schema order; voids have none. */
-export type NextLeaf = () => LeafBuilder;
+export type NextLeaf = () => LeafVector;
 
-/** The node of a message of `schema`; each call makes one of its own, since a walk keeps notes in it. */
+/** The node of a message of `schema`. */
 export function messageNode(schema: StructType, nextLeaf: NextLeaf): Node {
   return typeNode(schema, { isNullable: false, level: 0, depth: 0 }, nextLeaf);
 }
@@ -72,14 +43,13 @@ type Place = { isNullable: boolean; level: number; depth: number };
 
 function typeNode(type: DataType, { isNullable, level, depth }: Place, nextLeaf: NextLeaf): Node {
   const own: Node = {
-    kind: "never",
+    kind: "NEVER",
     isNullable,
     nullLevel: level,
     repetition: 0,
     digits: 0,
     scale: 0,
-    isFloat: false,
-    hasZone: false,
+    flag: false,
     leaf: null,
     leaves: [],
     fields: [],
@@ -93,53 +63,69 @@ function typeNode(type: DataType, { isNullable, level, depth }: Place, nextLeaf:
     return { ...own, ...scalar, leaf, leaves: [leaf] };
   }
   if (type.type === "struct") {
-    const fields = type.fields.map(({ name, type, nullable }): Field => {
-      const node = typeNode(type, { isNullable: nullable, level: inside, depth }, nextLeaf);
-      return { ...nameOf(name), node, metIn: 0, follower: null };
-    });
-    for (const [i, field] of fields.entries()) field.follower = fields[i + 1] ?? null;
-    return { ...own, kind: "struct", fields, leaves: fields.flatMap(({ node }) => node.leaves) };
+    const fields = type.fields.map(({ name, type, nullable }) => ({
+      name,
+      node: typeNode(type, { isNullable: nullable, level: inside, depth }, nextLeaf),
+    }));
+    return { ...own, kind: "STRUCT", fields, leaves: fields.flatMap(({ node }) => node.leaves) };
   }
   // An element has one level more than its array: that one tells an empty array.
   const ofElements = { level: inside + 1, depth: depth + 1 };
   const repetition = depth + 1;
   if (type.type === "array") {
     const element = typeNode(type.elementType, { isNullable: type.containsNull, ...ofElements }, nextLeaf);
-    return { ...own, kind: "array", repetition, element, leaves: element.leaves };
+    return { ...own, kind: "ARRAY", repetition, element, leaves: element.leaves };
   }
   const leaf = nextLeaf();
   const element = typeNode(type.valueType, { isNullable: type.valueContainsNull, ...ofElements }, nextLeaf);
-  return { ...own, kind: "map", repetition, leaf, element, leaves: [leaf, ...element.leaves] };
-}
-
-function nameOf(text: string): Omit<Field, "node" | "metIn" | "follower"> {
-  const name = Buffer.concat([metBytes(text), Buffer.from('"')]);
-  const whole = Buffer.concat([Buffer.from('"'), name, Buffer.from(":\0\0\0")]);
-  const length = name.length + 2;
-  const words = Int32Array.from({ length: (length + 3) >> 2 }, (_, i) => whole.readInt32LE(i * 4));
-  return { name, words, length, lastMask: (-1 >>> ((words.length * 4 - length) * 8)) | 0 };
+  return { ...own, kind: "MAP", repetition, leaf, element, leaves: [leaf, ...element.leaves] };
 }
 
 /** Undefined for a void, which has no leaf. */
 function scalarOf(type: Extract<DataType, string>): Partial<Node> | undefined {
   const digits = SAFE_DIGITS[type];
-  if (digits !== undefined) return { kind: "integer", digits };
+  if (digits !== undefined) return { kind: "INTEGER", digits };
   const decimal = decimalOf(type);
-  if (decimal) return { kind: "decimal", digits: decimal.precision - decimal.scale, scale: decimal.scale };
+  if (decimal) return { kind: "DECIMAL", digits: decimal.precision - decimal.scale, scale: decimal.scale };
   switch (type) {
     case "double":
     case "float":
-      return { kind: "double", isFloat: type === "float" };
+      return { kind: "REAL", flag: type === "float" };
     case "timestamp":
     case "timestamp_ntz":
-      return { kind: "timestamp", hasZone: type === "timestamp" };
+      return { kind: "TIMESTAMP", flag: type === "timestamp" };
     case "string":
+      return { kind: "STRING" };
     case "boolean":
+      return { kind: "TRUTH" };
     case "date":
-      return { kind: type };
+      return { kind: "DATE" };
     case "void":
       return undefined;
     default:
       return {};
   }
+}
+
+/** The same tree in the module's memory. */
+export function moduleNode(columns: Columns, node: Node): Address {
+  const address = columns.newNode(
+    columns.kinds[node.kind].value,
+    node.isNullable ? 1 : 0,
+    node.nullLevel,
+    node.repetition,
+    node.digits,
+    node.scale,
+    node.flag ? 1 : 0,
+    node.leaf?.address ?? 0,
+  );
+  for (const { name, node: field } of node.fields) {
+    const below = moduleNode(columns, field);
+    const text = Buffer.concat([Buffer.from('"'), metBytes(name), Buffer.from('":')]);
+    const at = columns.inputFor(text.length);
+    new Uint8Array(columns.memory.buffer, at, text.length).set(text);
+    columns.addField(address, at, text.length, below);
+  }
+  if (node.element) columns.setElement(address, moduleNode(columns, node.element));
+  return address;
 }

@@ -4,10 +4,7 @@ import type { StructType } from "../delta/types.ts";
 import { exactDecimal, plainDecimal } from "../engine/json-number.ts";
 import { JsonNumber, type JsonObject, type JsonValue } from "../engine/json-parse.ts";
 import { isoTimestamp } from "../engine/json-time.ts";
-import { addEmpty, addNulls } from "./json-builder.ts";
 import type { Node } from "./json-nodes.ts";
-import { addWideInteger, addWideUnscaled } from "./json-numbers.ts";
-import { addMicros, daysSinceEpoch } from "./json-times.ts";
 
 const MOST_DIGITS = 38;
 
@@ -33,7 +30,7 @@ function addValue(
   repetition: number,
 ): void {
   if (value === null) {
-    addNulls(node, repetition, node.nullLevel);
+    for (const leaf of node.leaves) leaf.addNull(repetition, node.nullLevel);
     return;
   }
   if (typeof type === "string") {
@@ -50,7 +47,7 @@ function addValue(
     if (entries.length === 0) addEmpty(node, repetition);
     for (const [i, [key, element]] of entries.entries()) {
       const level = i === 0 ? repetition : node.repetition;
-      node.leaf!.addCopy(level, Buffer.from(key));
+      node.leaf!.addBytes(level, Buffer.from(key));
       addValue(node.element!, element, type.valueType, level);
     }
   }
@@ -59,57 +56,58 @@ function addValue(
 function addScalar(node: Node, value: Exclude<JsonValue, null>, type: string, repetition: number): void {
   const leaf = node.leaf!;
   if (type === "binary") {
-    leaf.addCopy(repetition, Buffer.from(value as string, "base64"));
+    leaf.addBytes(repetition, Buffer.from(value as string, "base64"));
     return;
   }
   switch (node.kind) {
-    case "string":
-      leaf.addCopy(repetition, Buffer.from(value instanceof JsonNumber ? value.text : String(value)));
+    case "STRING":
+      leaf.addBytes(repetition, Buffer.from(value instanceof JsonNumber ? value.text : String(value)));
       return;
-    case "integer": {
-      const whole = BigInt(plainDecimal(exactDecimal((value as JsonNumber).text), MOST_DIGITS, 0)!);
-      if (leaf.leaf.physical === "int32") leaf.addInt32(repetition, Number(whole));
-      else addWideInteger(leaf, repetition, whole);
+    case "INTEGER":
+      leaf.addWhole(
+        repetition,
+        BigInt(plainDecimal(exactDecimal((value as JsonNumber).text), MOST_DIGITS, 0)!),
+      );
       return;
-    }
-    case "double": {
-      const number = Number((value as JsonNumber).text);
-      const i = leaf.add(repetition);
-      if (node.isFloat) leaf.floats[i] = number;
-      else leaf.doubles[i] = number;
+    case "REAL":
+      leaf.addNumber(repetition, Number((value as JsonNumber).text));
       return;
-    }
-    case "decimal": {
+    case "DECIMAL": {
       const { digits, exponent, isNegative } = exactDecimal((value as JsonNumber).text);
       const unscaled = BigInt(digits) * 10n ** BigInt(exponent + node.scale);
-      addWideUnscaled(leaf, repetition, isNegative ? -unscaled : unscaled);
+      leaf.addWhole(repetition, isNegative ? -unscaled : unscaled);
       return;
     }
-    case "boolean":
+    case "TRUTH":
       leaf.addBoolean(repetition, value === true);
       return;
-    case "date":
-      leaf.addInt32(repetition, daysOf(value as string));
+    case "DATE":
+      leaf.addNumber(repetition, daysOf(value as string));
       return;
-    case "timestamp": {
-      const { seconds, micros } = timeOf(value as string, node.hasZone);
-      addMicros(leaf, repetition, seconds, micros);
+    case "TIMESTAMP":
+      leaf.addWhole(repetition, microsOf(value as string, node.flag));
       return;
-    }
   }
 }
 
-function daysOf(day: string): number {
-  return daysSinceEpoch(Number(day.slice(0, 4)), Number(day.slice(5, 7)), Number(day.slice(8, 10)));
+/** An array or map without anything in it. */
+function addEmpty(node: Node, repetition: number): void {
+  const level = node.isNullable ? node.nullLevel + 1 : node.nullLevel;
+  for (const leaf of node.leaves) leaf.addNull(repetition, level);
 }
 
-/** In the spelling of `isoTimestamp`: YYYY-MM-DDTHH:MM:SS, perhaps decimals, and a zone where there is one. */
-function timeOf(text: string, hasZone: boolean): { seconds: number; micros: number } {
+/** Days since 1970 of YYYY-MM-DD in the Gregorian calendar. */
+function daysOf(day: string): number {
+  return Date.parse(`${day.slice(0, 10)}T00:00:00Z`) / 86_400_000;
+}
+
+/** Since 1970, in the spelling of `isoTimestamp`: YYYY-MM-DDTHH:MM:SS, perhaps decimals, and a zone where there is one. */
+function microsOf(text: string, hasZone: boolean): bigint {
   const iso = isoTimestamp(text, { zone: hasZone });
   const [, clock, decimals = "", sign, hours, minutes] =
     /T(\d\d:\d\d:\d\d)(?:\.(\d+))?(?:Z|([+-])(\d\d):(\d\d))?$/.exec((iso as { text: string }).text)!;
   const [hour, minute, second] = clock!.split(":").map(Number) as [number, number, number];
   const offset = sign === undefined ? 0 : (Number(hours) * 60 + Number(minutes)) * (sign === "+" ? 60 : -60);
   const seconds = daysOf(text) * 86_400 + hour * 3600 + minute * 60 + second - offset;
-  return { seconds, micros: Number(decimals.padEnd(6, "0")) };
+  return BigInt(seconds) * 1_000_000n + BigInt(decimals.padEnd(6, "0"));
 }

@@ -61,15 +61,14 @@ async function readRows(
   signal: AbortSignal,
 ): Promise<ReadRows> {
   const { messages } = table;
-  const bytes = batch.values;
-  const isAllUtf8 = isUtf8(bytes);
+  const isDoubtful = doubtful(batch);
   const places = new Uint32Array(batch.length);
   const bad: BadRecord[] = [];
   const misfits: number[] = [];
   const schema = withoutKafka(table.schema);
   const options = { ignoreUnknown: plan.onUnknownField === "ignore" };
   let rows = 0;
-  let parsedCount = 0;
+  let exactCount = 0;
 
   /** The exact way of a message that is not plainly right. */
   function readExactly(index: number): void {
@@ -88,21 +87,40 @@ async function readRows(
     places[rows++] = index;
   }
 
-  messages.begin(bytes, batch.length);
-  for (let i = 0, start = 0; i < batch.length; i++) {
-    const end = batch.valueEnd(i);
-    const isText = isAllUtf8 || isUtf8(bytes.subarray(start, end));
-    if (!isStorableTime(batch.timestampMs(i))) bad.push({ index: i, ...BAD_TIMESTAMP });
-    else if (isText && messages.append(start, end)) places[rows++] = i;
-    else {
-      readExactly(i);
-      if (++parsedCount % EXACT_TURN === 0) await nextTurn();
-    }
-    start = end + 1;
-    if (i % TURN === TURN - 1) {
+  /** The first message from `from` on that is not for the walk; `to` where there is none before it. */
+  function stop(from: number, to: number): number {
+    if (isDoubtful === undefined) return to;
+    let at = from;
+    while (at < to && !isDoubtful(at)) at++;
+    return at;
+  }
+
+  messages.begin(batch.length);
+  for (let at = 0, turn = TURN; at < batch.length; ) {
+    const to = stop(at, Math.min(turn, batch.length));
+    const behind = to > at ? messages.append(batch, at, to) : at;
+    for (; at < behind; at++) places[rows++] = at;
+    if (at === turn) {
+      turn += TURN;
       await nextTurn();
       signal.throwIfAborted();
+    } else if (at < batch.length) {
+      if (isStorableTime(batch.timestampMs(at))) readExactly(at);
+      else bad.push({ index: at, ...BAD_TIMESTAMP });
+      at++;
+      if (++exactCount % EXACT_TURN === 0) await nextTurn();
     }
   }
   return { table, places: places.subarray(0, rows), bad, misfits };
+}
+
+/** Tells which messages the walk must not see, by what it takes for granted: that they are UTF-8, and rows can be stored. Undefined where none. */
+function doubtful(batch: RawBatch): ((index: number) => boolean) | undefined {
+  const { values } = batch;
+  let isStorable = true;
+  for (let i = 0; i < batch.length && isStorable; i++) isStorable = isStorableTime(batch.timestampMs(i));
+  if (isStorable && isUtf8(values)) return undefined;
+  return (index) =>
+    !isStorableTime(batch.timestampMs(index)) ||
+    !isUtf8(values.subarray(batch.valueStart(index), batch.valueEnd(index)));
 }

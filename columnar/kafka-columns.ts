@@ -4,9 +4,9 @@ import { isStruct } from "../delta/schema.ts";
 import type { StructField, StructType } from "../delta/types.ts";
 import { kafkaField } from "../engine/kafka-column.ts";
 import type { RawBatch } from "../engine/raw-batch.ts";
-import type { LeafBuilder } from "./leaf-builder.ts";
+import type { Address, Columns } from "./columns.ts";
+import type { LeafVector } from "./leaf-vector.ts";
 
-const NO_BYTES = new Uint8Array(0);
 const TWO_TO_32 = 4_294_967_296;
 
 /** Undefined where the column of a table has a member of another form than ours; members may lack. */
@@ -26,89 +26,102 @@ export function kafkaMembers(field: StructField): StructType | undefined {
  * `keepRaw` a member `value` is null.
  */
 export function fillKafka(
+  columns: Columns,
   members: StructType,
-  leaves: readonly LeafBuilder[],
+  leaves: readonly LeafVector[],
   batch: RawBatch,
   places: Uint32Array,
   keepRaw: boolean,
 ): void {
   const next = leaves.values();
   const leaf = () => next.next().value!;
+  const source = { columns, batch, places };
   for (const { name } of members.fields) {
-    if (name === "headers") fillHeaders(leaf(), leaf(), batch, places);
-    else if (name !== "value") FILL[name]!(leaf(), batch, places);
-    else if (keepRaw) fillOriginals(leaf(), batch, places);
+    if (name === "headers") fillHeaders(leaf(), leaf(), source);
+    else if (name !== "value") FILL[name]!(leaf(), source);
+    else if (keepRaw) fillOriginals(leaf(), source);
     else fillNulls(leaf(), places.length);
   }
 }
 
-type Fill = (leaf: LeafBuilder, batch: RawBatch, places: Uint32Array) => void;
+type Source = { columns: Columns; batch: RawBatch; places: Uint32Array };
+type Fill = (leaf: LeafVector, source: Source) => void;
 
 const FILL: Readonly<Record<string, Fill>> = {
-  topic: (leaf, batch, places) => fillNames(leaf, places, (place) => batch.topic(place)),
-  timestamp_type: (leaf, batch, places) => fillNames(leaf, places, (place) => batch.timestampType(place)),
-  partition: (leaf, batch, places) => fillInt32(leaf, places, (place) => batch.partition(place)),
-  generation: (leaf, batch, places) => fillInt32(leaf, places, (place) => batch.generation(place)),
-  offset(leaf, batch, places) {
-    leaf.begin(NO_BYTES, places.length);
-    for (const place of places) {
-      const i = leaf.add(0);
-      leaf.low[i] = batch.offsetLow(place);
-      leaf.high[i] = batch.offsetHigh(place);
+  topic: (leaf, source) => fillNames(leaf, source, (place) => source.batch.topic(place)),
+  timestamp_type: (leaf, source) => fillNames(leaf, source, (place) => source.batch.timestampType(place)),
+  partition: (leaf, source) => fillInt32(leaf, source, (place) => source.batch.partition(place)),
+  generation: (leaf, source) => fillInt32(leaf, source, (place) => source.batch.generation(place)),
+  offset(leaf, { columns, batch, places }) {
+    leaf.begin(places.length);
+    const words = new Int32Array(columns.memory.buffer, leaf.addRows(places.length), 2 * places.length);
+    for (let row = 0; row < places.length; row++) {
+      words[2 * row] = batch.offsetLow(places[row]!);
+      words[2 * row + 1] = batch.offsetHigh(places[row]!);
     }
   },
-  timestamp(leaf, batch, places) {
-    leaf.begin(NO_BYTES, places.length);
-    for (const place of places) addMillis(leaf, batch.timestampMs(place));
+  timestamp(leaf, { columns, batch, places }) {
+    leaf.begin(places.length);
+    const words = new Int32Array(columns.memory.buffer, leaf.addRows(places.length), 2 * places.length);
+    for (let row = 0; row < places.length; row++) {
+      // Microseconds may be beyond what a double carries: milliseconds are taken times 1000 half by half.
+      const ms = batch.timestampMs(places[row]!);
+      const msHigh = Math.floor(ms / TWO_TO_32);
+      const low = (ms - msHigh * TWO_TO_32) * 1000;
+      words[2 * row] = low;
+      words[2 * row + 1] = msHigh * 1000 + Math.floor(low / TWO_TO_32);
+    }
   },
-  key(leaf, batch, places) {
-    leaf.begin(batch.keys, places.length);
+  key(leaf, { columns, batch, places }) {
+    leaf.begin(places.length);
+    const keys = loaded(columns, batch.keys);
     const level = leaf.leaf.maxDefinition - 1;
     for (const place of places) {
       const start = batch.keyStart(place);
-      if (batch.hasKey(place)) leaf.addBytes(0, start, batch.keyEnd(place) - start);
+      if (batch.hasKey(place)) columns.addBytes(leaf.address, 0, keys + start, batch.keyEnd(place) - start);
       else leaf.addNull(0, level);
     }
   },
 };
 
-/** Microseconds may be beyond what a double carries: milliseconds are taken times 1000 half by half. */
-function addMillis(leaf: LeafBuilder, ms: number): void {
-  const msHigh = Math.floor(ms / TWO_TO_32);
-  const low = (ms - msHigh * TWO_TO_32) * 1000;
-  const i = leaf.add(0);
-  leaf.low[i] = low;
-  leaf.high[i] = msHigh * 1000 + Math.floor(low / TWO_TO_32);
+/** Where a copy of the bytes stands in the module's memory, until the next one is made. */
+function loaded(columns: Columns, bytes: Uint8Array): Address {
+  const at = columns.inputFor(bytes.length);
+  new Uint8Array(columns.memory.buffer, at, bytes.length).set(bytes);
+  return at;
 }
 
-function fillInt32(leaf: LeafBuilder, places: Uint32Array, numberOf: (place: number) => number): void {
-  leaf.begin(NO_BYTES, places.length);
-  for (const place of places) leaf.addInt32(0, numberOf(place));
+function fillInt32(leaf: LeafVector, { columns, places }: Source, numberOf: (place: number) => number): void {
+  leaf.begin(places.length);
+  const numbers = new Int32Array(columns.memory.buffer, leaf.addRows(places.length), places.length);
+  for (let row = 0; row < places.length; row++) numbers[row] = numberOf(places[row]!);
 }
 
 /** Few texts, of which each stands there once for a run of rows. */
-function fillNames(leaf: LeafBuilder, places: Uint32Array, nameOf: (place: number) => string): void {
-  leaf.begin(NO_BYTES, places.length);
-  let last: string | undefined;
-  for (const place of places) {
-    const name = nameOf(place);
-    if (name === last) leaf.addAgain(0);
-    else leaf.addCopy(0, Buffer.from(name));
-    last = name;
+function fillNames(leaf: LeafVector, { columns, places }: Source, nameOf: (place: number) => string): void {
+  leaf.begin(places.length);
+  for (let row = 0; row < places.length; ) {
+    const name = nameOf(places[row]!);
+    let end = row + 1;
+    while (end < places.length && nameOf(places[end]!) === name) end++;
+    const bytes = Buffer.from(name);
+    columns.repeatBytes(leaf.address, loaded(columns, bytes), bytes.length, end - row);
+    row = end;
   }
 }
 
-function fillNulls(leaf: LeafBuilder, rows: number): void {
-  leaf.begin(NO_BYTES, rows);
+function fillNulls(leaf: LeafVector, rows: number): void {
+  leaf.begin(rows);
   for (let i = 0; i < rows; i++) leaf.addNull(0, leaf.leaf.maxDefinition - 1);
 }
 
-/** An array of headers, `keys` and `values` of them, by reference. */
-function fillHeaders(keys: LeafBuilder, values: LeafBuilder, batch: RawBatch, places: Uint32Array): void {
+/** An array of headers, `keys` and `values` of them. */
+function fillHeaders(keys: LeafVector, values: LeafVector, { columns, batch, places }: Source): void {
   const bytes = batch.headerBytes;
   const words = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  keys.begin(bytes, places.length);
-  values.begin(bytes, places.length);
+  keys.begin(places.length);
+  values.begin(places.length);
+  const from = loaded(columns, bytes);
   // The element may be null, its key and value, too: three levels above the array's, which is one above an absent one.
   const emptyLevel = keys.leaf.maxDefinition - 3;
   const nullLevel = values.leaf.maxDefinition - 1;
@@ -123,26 +136,24 @@ function fillHeaders(keys: LeafBuilder, values: LeafBuilder, batch: RawBatch, pl
       const keyLength = words.getInt32(at, true);
       const valueLength = words.getInt32(at + 4, true);
       const value = at + 8 + keyLength;
-      keys.addBytes(repetition, at + 8, keyLength);
+      columns.addBytes(keys.address, repetition, from + at + 8, keyLength);
       if (valueLength < 0) values.addNull(repetition, nullLevel);
-      else values.addBytes(repetition, value, valueLength);
+      else columns.addBytes(values.address, repetition, from + value, valueLength);
       at = value + Math.max(valueLength, 0);
     }
   }
 }
 
-/** The bytes as they came: by reference where the values are those. */
-function fillOriginals(leaf: LeafBuilder, batch: RawBatch, places: Uint32Array): void {
-  leaf.begin(batch.values, places.length);
+/** The bytes as they came. */
+function fillOriginals(leaf: LeafVector, { batch, places }: Source): void {
+  leaf.begin(places.length);
+  const { values } = batch;
   const level = leaf.leaf.maxDefinition - 1;
   for (const place of places) {
-    if (batch.hasOriginals) {
-      const original = batch.original(place);
-      if (original === null) leaf.addNull(0, level);
-      else leaf.addCopy(0, original);
-    } else {
-      const start = batch.valueStart(place);
-      leaf.addBytes(0, start, batch.valueEnd(place) - start);
-    }
+    const bytes = batch.hasOriginals
+      ? batch.original(place)
+      : values.subarray(batch.valueStart(place), batch.valueEnd(place));
+    if (bytes === null) leaf.addNull(0, level);
+    else leaf.addBytes(0, bytes);
   }
 }

@@ -3,28 +3,18 @@
 import { ENGINE_INFO } from "../delta/commit-actions.ts";
 import { decimalOf } from "../delta/schema.ts";
 import { largestText, smallestText } from "../delta/stats-text.ts";
-import { type Extremes, typedValue } from "./leaf-stats.ts";
-import type { Leaf, LeafValues, LeafVector, Physical } from "./leaf-vector.ts";
-import { type ByteSink, contents, createByteSink } from "./parquet-bytes.ts";
-import type { Chunk } from "./parquet-chunk.ts";
+import { type Leaf, type LeafVector, PARQUET_TYPE } from "./leaf-vector.ts";
+import type { ByteSink } from "./parquet-bytes.ts";
+import type { Chunk, Extremes } from "./parquet-chunk.ts";
+import { ENCODING } from "./parquet-encoding.ts";
 import { DATA_PAGE, DICTIONARY_PAGE } from "./parquet-page-header.ts";
 import type { ParquetSchema, SchemaElement } from "./parquet-schema.ts";
 import { type Field, putStruct, type Value } from "./parquet-thrift.ts";
-import { ENCODING, putPlain } from "./parquet-values.ts";
 
 export type RowGroup = { rows: number; chunks: readonly Chunk[] };
 
 /** Readers know writers by it, in the form "name version number". */
 const CREATED_BY = ENGINE_INFO.replace("/", " version ");
-const TYPES: Readonly<Record<Physical, number>> = {
-  boolean: 0,
-  int32: 1,
-  int64: 2,
-  float: 4,
-  double: 5,
-  bytes: 6,
-  fixed: 7,
-};
 const REPETITIONS = { required: 0, optional: 1, repeated: 2 } as const;
 const CODECS = { uncompressed: 0, zstd: 6 } as const;
 
@@ -62,7 +52,7 @@ function elementOf(element: SchemaElement): Value {
   const decimal = leaf && decimalOf(leaf.type);
   const isFixed = leaf?.physical === "fixed";
   return struct([
-    [1, leaf && i32(TYPES[leaf.physical])],
+    [1, leaf && i32(PARQUET_TYPE[leaf.physical])],
     [2, isFixed ? i32(16) : undefined],
     [3, i32(REPETITIONS[element.repetition])],
     [4, text(element.name)],
@@ -166,7 +156,8 @@ function rowGroupOf({ rows, chunks }: RowGroup, ordinal: number, vectors: readon
   ]);
 }
 
-function columnOf(chunk: Chunk, { leaf, values }: LeafVector): Value {
+function columnOf(chunk: Chunk, vector: LeafVector): Value {
+  const { leaf } = vector;
   const { encoding, dictionaryAt } = chunk;
   const encodings =
     dictionaryAt === undefined ? [ENCODING.rle, encoding] : [ENCODING.plain, ENCODING.rle, encoding];
@@ -178,7 +169,7 @@ function columnOf(chunk: Chunk, { leaf, values }: LeafVector): Value {
     ]);
   const counts = dictionaryAt === undefined ? [] : [pages(DICTIONARY_PAGE, ENCODING.plain, 1)];
   return struct([
-    [1, i32(TYPES[leaf.physical])],
+    [1, i32(PARQUET_TYPE[leaf.physical])],
     [2, list(encodings.map(i32))],
     [3, list(leaf.parquetPath.map(text))],
     [4, i32(CODECS[chunk.codec])],
@@ -187,7 +178,7 @@ function columnOf(chunk: Chunk, { leaf, values }: LeafVector): Value {
     [7, i64(chunk.size)],
     [9, i64(chunk.dataAt)],
     [11, dictionaryAt === undefined ? undefined : i64(dictionaryAt)],
-    [12, struct([[3, i64(chunk.nulls)], ...bounds(leaf, values, chunk.extremes)])],
+    [12, struct([[3, i64(chunk.nulls)], ...bounds(vector, chunk.extremes)])],
     [13, list([...counts, pages(DATA_PAGE, encoding, chunk.dataPages)])],
   ]);
 }
@@ -196,10 +187,11 @@ function columnOf(chunk: Chunk, { leaf, values }: LeafVector): Value {
  * Largest and least value. None where there is NaN: engines place it differently. None of binaries, nor of text without a bound near its
  * start; text is cut as in the log.
  */
-function bounds(leaf: Leaf, values: LeafValues, { min, max, hasNaN }: Extremes): Field[] {
+function bounds(vector: LeafVector, { min, max, hasNaN }: Extremes): Field[] {
+  const { leaf } = vector;
   if (min < 0 || hasNaN || leaf.type === "binary") return [];
   if (leaf.type === "string") {
-    const [least, largest] = [min, max].map((place) => String(typedValue(leaf, values, place)));
+    const [least, largest] = [min, max].map((place) => String(vector.typedValue(place)));
     const [lower, upper] = [smallestText(least!), largestText(largest!)];
     return [
       [5, upper === undefined ? undefined : text(upper)],
@@ -209,20 +201,21 @@ function bounds(leaf: Leaf, values: LeafValues, { min, max, hasNaN }: Extremes):
     ];
   }
   return [
-    [5, { bytes: plain(values, max, "max") }],
-    [6, { bytes: plain(values, min, "min") }],
+    [5, { bytes: plain(vector, max, "max") }],
+    [6, { bytes: plain(vector, min, "min") }],
     [7, { bool: true }],
     [8, { bool: true }],
   ];
 }
 
 /** 0.0 and -0.0 are equal, yet readers may order them: the wider one of both is a bound for both. */
-function plain(values: LeafValues, place: number, side: "min" | "max"): Uint8Array {
-  const sink = createByteSink(16);
-  if ((values.kind === "float" || values.kind === "double") && values.numbers[place] === 0) {
-    const numbers = values.numbers.slice(0, 1);
-    numbers[0] = side === "min" ? -0 : 0;
-    putPlain(sink, { ...values, numbers } as LeafValues, 0, 1);
-  } else putPlain(sink, values, place, place + 1);
-  return contents(sink);
+function plain(vector: LeafVector, place: number, side: "min" | "max"): Uint8Array {
+  const bytes = vector.bytesOf(place);
+  const { type } = vector.leaf;
+  const isReal = type === "float" || type === "double";
+  if (isReal && vector.typedValue(place) === 0) bytes[bytes.length - 1] = side === "min" ? SIGN : 0;
+  return bytes;
 }
+
+/** Of the last byte of a number, where the lowest comes first. */
+const SIGN = 128;

@@ -1,8 +1,8 @@
 /** What stands before each page of a Parquet file (parquet-format, `PageHeader`). */
 
 import type { ByteSink } from "./parquet-bytes.ts";
+import { ENCODING } from "./parquet-encoding.ts";
 import { putStruct } from "./parquet-thrift.ts";
-import { ENCODING } from "./parquet-values.ts";
 
 export const DATA_PAGE = 0;
 export const DICTIONARY_PAGE = 2;

@@ -9,6 +9,7 @@ import { commit, committed } from "../delta/table.fixture.ts";
 import type { StructType } from "../delta/types.ts";
 import { openEngine } from "../engine/instance.ts";
 import { writeRowFiles } from "../engine/row-files.ts";
+import { openColumns } from "./columns.ts";
 import { createTableOf } from "./parquet-values.fixture.ts";
 import { type Row, vectorsOf } from "./parquet-vectors.fixture.ts";
 import { createParquetWriter, type WriterOptions } from "./parquet-writer.ts";
@@ -24,9 +25,10 @@ export async function twinTables(
   options: Omit<WriterOptions, "compress">,
 ) {
   const ours = join(folder, `${randomUUID()}.parquet`);
-  const { parquet, vectors } = vectorsOf(schema, rows, { hasGaps: true });
+  const columns = openColumns();
+  const { parquet, vectors } = vectorsOf(columns, schema, rows);
   const table = { schema, partitionColumns: [], configuration: {} };
-  const writer = createParquetWriter({ compress: loadZstd(1)!, ...options });
+  const writer = createParquetWriter(columns, { compress: loadZstd(1)!, ...options });
   const { stats } = await writer.write(ours, { schema: parquet, vectors, rows: rows.length, table }, signal);
 
   const engine = await openEngine({

@@ -1,7 +1,8 @@
 /** For tests: plain values as the vectors that the writer takes, one value at a time and by the definition of Dremel's levels. */
 
 import type { DataType, StructType } from "../delta/types.ts";
-import type { LeafValues, LeafVector } from "./leaf-vector.ts";
+import type { Columns } from "./columns.ts";
+import { LeafVector } from "./leaf-vector.ts";
 import { type ParquetSchema, parquetSchema } from "./parquet-schema.ts";
 
 /**
@@ -23,11 +24,11 @@ export type Row = { readonly [name: string]: Value };
 
 type Column = { definition: number[]; repetition: number[]; values: Value[] };
 
-/** `hasGaps` puts a byte before each string that is none of it. */
 export function vectorsOf(
+  module: Columns,
   schema: StructType,
   rows: readonly Row[],
-  options: { partitionColumns?: readonly string[]; hasGaps?: boolean } = {},
+  options: { partitionColumns?: readonly string[] } = {},
 ): { parquet: ParquetSchema; vectors: LeafVector[] } {
   const partitionColumns = options.partitionColumns ?? [];
   const fields = schema.fields.filter(({ name }) => !partitionColumns.includes(name));
@@ -40,17 +41,25 @@ export function vectorsOf(
       leaf += leavesOf(type);
     }
   }
-  const vectors = parquet.leaves.map((leaf, at): LeafVector => {
+  const vectors = parquet.leaves.map((leaf, at) => {
     const { definition, repetition, values } = columns[at]!;
-    return {
-      leaf,
-      entries: definition.length,
-      definition: leaf.maxDefinition === 0 ? null : roomy(definition),
-      repetition: leaf.maxRepetition === 0 ? null : roomy(repetition),
-      values: valuesOf(leaf.physical, values, options.hasGaps ?? false),
-    };
+    const vector = new LeafVector(module, leaf);
+    vector.begin(0);
+    let next = 0;
+    for (const [entry, level] of definition.entries()) {
+      if (level < leaf.maxDefinition) vector.addNull(repetition[entry]!, level);
+      else addValue(vector, repetition[entry]!, values[next++]!);
+    }
+    return vector;
   });
   return { parquet, vectors };
+}
+
+function addValue(vector: LeafVector, repetition: number, value: NonNullable<Value>): void {
+  if (typeof value === "boolean") vector.addBoolean(repetition, value);
+  else if (typeof value === "number") vector.addNumber(repetition, value);
+  else if (typeof value === "bigint") vector.addWhole(repetition, value);
+  else vector.addBytes(repetition, typeof value === "string" ? Buffer.from(value) : (value as Uint8Array));
 }
 
 type Levels = { repetition: number; definition: number; depth: number };
@@ -106,53 +115,4 @@ function leavesOf(type: DataType): number {
   if (type.type === "array") return leavesOf(type.elementType);
   if (type.type === "map") return leavesOf(type.keyType) + leavesOf(type.valueType);
   return type.fields.reduce((sum, field) => sum + leavesOf(field.type), 0);
-}
-
-/** Longer than it has to be, with levels behind the end that must not count. */
-function roomy(levels: readonly number[]): Uint8Array {
-  return Uint8Array.from([...levels, 0, 1, 0]);
-}
-
-function valuesOf(physical: LeafValues["kind"], values: readonly Value[], hasGaps: boolean): LeafValues {
-  const count = values.length;
-  switch (physical) {
-    case "boolean":
-      return { kind: physical, count, bits: Uint8Array.from(values, (value) => (value ? 1 : 0)) };
-    case "int32":
-      return { kind: physical, count, numbers: Int32Array.from(values, (value) => Number(value)) };
-    case "float":
-      return { kind: physical, count, numbers: Float32Array.from(values as number[]) };
-    case "double":
-      return { kind: physical, count, numbers: Float64Array.from(values as number[]) };
-    case "int64": {
-      const low = Uint32Array.from(values, (value) => Number(BigInt.asUintN(32, value as bigint)));
-      const high = Int32Array.from(values, (value) => Number(BigInt.asIntN(32, (value as bigint) >> 32n)));
-      return { kind: physical, count, low, high };
-    }
-    case "fixed": {
-      const hex = values.map((value) =>
-        BigInt.asUintN(128, value as bigint)
-          .toString(16)
-          .padStart(32, "0"),
-      );
-      return { kind: physical, count, bytes: new Uint8Array(Buffer.from(hex.join(""), "hex")) };
-    }
-    case "bytes": {
-      const pieces: Uint8Array[] = [];
-      let size = 0;
-      const append = (bytes: Uint8Array) => {
-        pieces.push(bytes);
-        size += bytes.length;
-        return size - bytes.length;
-      };
-      const places = values.map((value) => {
-        const bytes = typeof value === "string" ? Buffer.from(value) : (value as Uint8Array);
-        if (hasGaps) append(Buffer.from("?"));
-        return { start: append(bytes), length: bytes.length };
-      });
-      const start = Uint32Array.from(places, (place) => place.start);
-      const length = Uint32Array.from(places, (place) => place.length);
-      return { kind: physical, count, start, length, bytes: new Uint8Array(Buffer.concat(pieces)) };
-    }
-  }
 }

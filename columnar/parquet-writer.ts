@@ -4,12 +4,11 @@ import { open } from "node:fs/promises";
 import { LabError } from "../core/errors.ts";
 import { type ColumnStats, statsJson } from "../delta/stats.ts";
 import type { StatsTable } from "../delta/stats-columns.ts";
-import { type Extremes, extremesOf, typedValue } from "./leaf-stats.ts";
+import type { Columns } from "./columns.ts";
 import type { LeafVector } from "./leaf-vector.ts";
 import { type ByteSink, clear, contents, createByteSink, putBytes, putWord } from "./parquet-bytes.ts";
-import { type Chunk, createChunkWriter } from "./parquet-chunk.ts";
+import { type Chunk, createChunkWriter, type Extremes } from "./parquet-chunk.ts";
 import { putFooter, type RowGroup } from "./parquet-footer.ts";
-import { nextRows, type Stretch } from "./parquet-pages.ts";
 import type { ParquetSchema } from "./parquet-schema.ts";
 import type { Compress } from "./parquet-zstd.ts";
 
@@ -49,10 +48,10 @@ const GROUP_ROWS = 122_880;
 const PAGE_ROWS = 20_000;
 const MAGIC = Buffer.from("PAR1");
 
-/** One file at a time: memory is kept from one to the next. */
-export function createParquetWriter(options: WriterOptions): ParquetWriter {
+/** For vectors of `columns`. One file at a time: memory is kept from one to the next. */
+export function createParquetWriter(columns: Columns, options: WriterOptions): ParquetWriter {
   const { compress, groupRows = GROUP_ROWS, pageRows = PAGE_ROWS } = options;
-  const writeChunk = createChunkWriter(compress, pageRows);
+  const writeChunk = createChunkWriter(columns, compress, pageRows);
   const pending = createByteSink(1 << 20);
 
   return {
@@ -68,21 +67,20 @@ export function createParquetWriter(options: WriterOptions): ParquetWriter {
         };
         clear(pending);
         putBytes(pending, MAGIC);
-        const stretches: Stretch[] = vectors.map(() => ({ first: 0, end: 0, firstValue: 0, endValue: 0 }));
+        for (const { address } of vectors) columns.restart(address);
         const groups: RowGroup[] = [];
         for (let done = 0; done < rows; done += groupRows) {
           signal.throwIfAborted();
           const count = Math.min(groupRows, rows - done);
-          const chunks = vectors.map((vector, at): Chunk => {
-            stretches[at] = nextRows(vector, stretches[at]!, count);
-            return writeChunk(pending, size + pending.length, vector, stretches[at]);
+          const chunks = vectors.map((vector): Chunk => {
+            return writeChunk(pending, size + pending.length, vector, count);
           });
           groups.push({ rows: count, chunks });
           await flush();
         }
         putEnd(pending, schema, vectors, groups);
         await flush();
-        return { size, stats: statsOf(vectors, groups, rows, table) };
+        return { size, stats: statsOf(columns, vectors, groups, rows, table) };
       } finally {
         await handle.close();
       }
@@ -115,23 +113,26 @@ function check({ leaves }: ParquetSchema, vectors: readonly LeafVector[], rows: 
 }
 
 function statsOf(
+  module: Columns,
   vectors: readonly LeafVector[],
   groups: readonly RowGroup[],
   rows: number,
   table: StatsTable,
 ): string {
-  const columns = vectors.flatMap(({ leaf, values }, at): ColumnStats[] => {
+  const columns = vectors.flatMap((vector, at): ColumnStats[] => {
+    const { leaf } = vector;
     if (leaf.statsPath === undefined) return [];
     const chunks = groups.map(({ chunks }) => chunks[at]!);
     const { min, max } = join(
-      values,
+      module,
+      vector,
       chunks.map(({ extremes }) => extremes),
     );
     return [
       {
         path: leaf.statsPath,
-        min: min < 0 ? undefined : typedValue(leaf, values, min),
-        max: max < 0 ? undefined : typedValue(leaf, values, max),
+        min: min < 0 ? undefined : vector.typedValue(min),
+        max: max < 0 ? undefined : vector.typedValue(max),
         nullCount: chunks.reduce((sum, { nulls }) => sum + nulls, 0),
         hasNaN: chunks.some(({ extremes }) => extremes.hasNaN),
       },
@@ -140,7 +141,12 @@ function statsOf(
   return statsJson({ numRecords: rows, columns }, table);
 }
 
-function join(values: LeafVector["values"], parts: readonly Extremes[]): Extremes {
+function join(columns: Columns, { address }: LeafVector, parts: readonly Extremes[]) {
   const places = parts.flatMap(({ min, max }) => (min < 0 ? [] : [min, max]));
-  return extremesOf(values, 0, places.length, places);
+  const at = columns.inputFor(4 * places.length);
+  new Int32Array(columns.memory.buffer, at, places.length).set(places);
+  return {
+    min: columns.leastOf(address, at, places.length),
+    max: columns.largestOf(address, at, places.length),
+  };
 }

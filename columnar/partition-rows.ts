@@ -4,13 +4,12 @@ import type { PartitionValues } from "../delta/actions.ts";
 import { serializePartitionValue } from "../delta/partition-value.ts";
 import { dateText } from "../delta/time-text.ts";
 import type { DataType, StructField } from "../delta/types.ts";
-import { typedValue } from "./leaf-stats.ts";
 import type { LeafVector } from "./leaf-vector.ts";
 
 /** A column that rows are parted by. */
 export type PartitionColumn = {
   field: StructField;
-  /** What messages gave: one entry a row, null at any level below the highest. */
+  /** What messages gave: one entry a row. */
   given: LeafVector;
   /** What a row without a value gets, by its message's time; absent: null. */
   derived?: "date" | "hour" | undefined;
@@ -79,7 +78,6 @@ type Texts = { distinct: (string | null)[]; of: Uint32Array };
 
 function textsOf(column: PartitionColumn, rows: number, timeOf: (row: number) => number): Texts {
   const { given, derived, field } = column;
-  const { leaf, definition, values } = given;
   const known = new Map<string | null, number>();
   const of = new Uint32Array(rows);
   const distinct: (string | null)[] = [];
@@ -95,10 +93,10 @@ function textsOf(column: PartitionColumn, rows: number, timeOf: (row: number) =>
   let lastSlot = Number.NaN;
   let placeOfSlot = 0;
   let value = 0;
+  const { isThere } = given;
   for (let row = 0; row < rows; row++) {
-    const isThere = definition === null || definition[row] === leaf.maxDefinition;
-    if (isThere) {
-      of[row] = placeOf(serializePartitionValue(field.type, typedValue(leaf, values, value++)));
+    if (isThere(row)) {
+      of[row] = placeOf(serializePartitionValue(field.type, given.typedValue(value++)));
     } else if (derived === undefined) {
       of[row] = placeOf(null);
     } else {

@@ -2,57 +2,63 @@
 
 import type { StructType } from "../delta/types.ts";
 import { KAFKA_FIELD, withoutKafka } from "../engine/kafka-column.ts";
-import { createJsonBuilder, type JsonBuilder } from "./json-builder.ts";
-import { LeafBuilder } from "./leaf-builder.ts";
+import type { Columns } from "./columns.ts";
+import { createJsonWalk, type JsonWalk } from "./json-walk.ts";
+import { LeafVector } from "./leaf-vector.ts";
 import { type ParquetSchema, parquetSchema } from "./parquet-schema.ts";
 
 export type TableBuilder = {
   readonly schema: StructType;
   readonly parquet: ParquetSchema;
   /** The leaves of a file, in the order of `parquet`. */
-  readonly vectors: readonly LeafBuilder[];
+  readonly vectors: readonly LeafVector[];
+  /** Of the same kinds as `vectors`, for the rows of one partition at a time. */
+  readonly parts: readonly LeafVector[];
   /** Of the partition columns by name. */
-  readonly partitions: ReadonlyMap<string, LeafBuilder>;
+  readonly partitions: ReadonlyMap<string, LeafVector>;
   /** Of column `_kafka`; none where the schema has it not. */
-  readonly kafka: readonly LeafBuilder[];
+  readonly kafka: readonly LeafVector[];
   /** Fills all others. */
-  readonly messages: JsonBuilder;
+  readonly messages: JsonWalk;
   /** Lets the memory of the vectors go. */
   release(): void;
 };
 
 /** For a schema that `isPlain`. Messages with fields that it lacks are doubtful, or with `ignoreUnknown` are taken without them. */
 export function createTableBuilder(
+  columns: Columns,
   schema: StructType,
   partitionColumns: readonly string[],
   options: { ignoreUnknown: boolean },
 ): TableBuilder {
   const parquet = parquetSchema(schema, partitionColumns);
-  const vectors = parquet.leaves.map((leaf) => new LeafBuilder(leaf));
-  const partitions = new Map<string, LeafBuilder>();
-  const columns = new Map<string, readonly LeafBuilder[]>();
+  const vectors = parquet.leaves.map((leaf) => new LeafVector(columns, leaf));
+  const parts = parquet.leaves.map((leaf) => new LeafVector(columns, leaf));
+  const partitions = new Map<string, LeafVector>();
+  const leavesOf = new Map<string, readonly LeafVector[]>();
   for (const field of schema.fields) {
     if (partitionColumns.includes(field.name)) {
       const [leaf] = parquetSchema({ type: "struct", fields: [field] }, []).leaves;
-      const vector = new LeafBuilder(leaf!);
+      const vector = new LeafVector(columns, leaf!);
       partitions.set(field.name, vector);
-      columns.set(field.name, [vector]);
+      leavesOf.set(field.name, [vector]);
     } else {
       const ofColumn = vectors.filter(({ leaf }) => leaf.parquetPath[0] === field.name);
-      columns.set(field.name, ofColumn);
+      leavesOf.set(field.name, ofColumn);
     }
   }
   const ofMessages = withoutKafka(schema);
-  const leaves = ofMessages.fields.flatMap(({ name }) => columns.get(name)!);
+  const leaves = ofMessages.fields.flatMap(({ name }) => leavesOf.get(name)!);
   return {
     schema,
     parquet,
     vectors,
+    parts,
     partitions,
-    kafka: columns.get(KAFKA_FIELD.name) ?? [],
-    messages: createJsonBuilder(ofMessages, leaves, options),
+    kafka: leavesOf.get(KAFKA_FIELD.name) ?? [],
+    messages: createJsonWalk(columns, ofMessages, leaves, options),
     release() {
-      for (const vector of [...vectors, ...partitions.values()]) vector.release();
+      for (const vector of [...vectors, ...parts, ...partitions.values()]) vector.release();
     },
   };
 }
