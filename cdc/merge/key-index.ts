@@ -1,6 +1,6 @@
 /**
- * Where each key of a table stands, and which change made its row: in a DuckDB that stays open, so that a batch reads no data file. Files never
- * change under one name, so each is read once, and only its key columns and `_cdc`; what does not fit in memory spills.
+ * Where each key of a table stands, and which change made its row: held in memory, so that a batch reads no data file. Files never change under
+ * one name, so each is read once, and only its key columns and `_cdc`.
  */
 
 import type { Add } from "../../delta/actions.ts";
@@ -9,11 +9,13 @@ import { fileKey } from "../../delta/file-key.ts";
 import type { Snapshot, Table } from "../../delta/table.ts";
 import { locateFiles } from "../../engine/data-files.ts";
 import type { FileCache } from "../../engine/file-cache.ts";
-import { type Engine, type Instance, quoteName, quoteText, type Row } from "../../engine/instance.ts";
+import { type Engine, type Instance, quoteName, quoteText } from "../../engine/instance.ts";
+import { numberChunks } from "../../engine/number-chunks.ts";
 import { createRelation, FILE_PLACE, literalPath, ROW_PLACE } from "../../engine/scan.ts";
 import { sqlType } from "../../engine/sql-types.ts";
 import { groupsOf } from "../../upkeep/matches.ts";
 import { CDC_FIELD, hasCdcField, type Stored } from "./cdc-field.ts";
+import { createKeyTable, type Entry, FLAGS, type KeyHash, type KeyTable, ROW_COLUMNS } from "./key-table.ts";
 
 /** A live data file, and which of its rows are gone. */
 export type IndexedFile = { add: Add; deleted: Float64Array | undefined };
@@ -21,19 +23,29 @@ export type IndexedFile = { add: Add; deleted: Float64Array | undefined };
 /** A stored row. */
 export type Located = Stored & {
   /** Of its entry in the index. */
-  id: bigint;
+  id: number;
   file: IndexedFile;
   /** Its position in the file. */
   row: number;
 };
 
-/** A stored row that a staged one shares its key with; `at` is the staged one's position. */
-export type Match = Located & { at: number };
+/** What the rows of a staged file are met by, by their positions. */
+export type Found = {
+  /** The stored row with the same key. */
+  stored: ReadonlyMap<number, Located>;
+  /** Of its key. */
+  hashes: ReadonlyMap<number, KeyHash>;
+  /** The table has several such rows. */
+  doubled: readonly number[];
+  /** Another row of the staged file has the same key. */
+  twins: readonly number[];
+  /** A key column is NULL. */
+  keyless: readonly number[];
+};
 
 /** What a commit of ours took out of the table. */
 export type Retired = {
-  /** Entries of rows that are gone. */
-  ids: readonly bigint[];
+  ids: readonly number[];
   /** Files that live on, as they are now. */
   kept: readonly { file: IndexedFile; add: Add; deleted: Float64Array }[];
 };
@@ -41,206 +53,181 @@ export type Retired = {
 export type KeyIndex = {
   /** Brings it to a version: reads files that are new to it, forgets those that are gone. */
   follow(snapshot: Snapshot, signal: AbortSignal): Promise<void>;
-  /** Stored rows with the keys of the rows of a local Parquet file; and positions of staged rows that share a key, or have none. */
-  find(
-    staged: string,
-    signal: AbortSignal,
-  ): Promise<{ matches: Match[]; twins: number[]; keyless: number[] }>;
-  /** All stored rows, in parts. */
-  all(signal: AbortSignal): AsyncIterable<readonly Located[]>;
+  /** What meets the rows of a local Parquet file. */
+  find(staged: string, signal: AbortSignal): Promise<Found>;
+  /** All stored rows. */
+  all(): IterableIterator<Located>;
   /** After a commit of our own and before `follow`: files that only lost rows need not be read again. */
-  retire(retired: Retired, signal: AbortSignal): Promise<void>;
-  /** It is read anew at the next `follow`. */
-  forget(): void;
+  retire(retired: Retired): void;
+  /** The same for a file of ours of which it is known what is in it. */
+  adopt(add: Add, rows: readonly { hash: KeyHash; row: Omit<Entry, "id" | "file" | "isDoubled"> }[]): void;
 };
-
-const KEYS = "lab_keys";
-const ORDER = `src, hi, lo, sub, ts, snapshot, "partition", "offset", generation`;
-const PART = 50_000;
-/** Entries of rows that are gone stay until they are so many, and as many as the others. */
-const LEAST_DEAD = 100_000;
 
 export function createKeyIndex(options: {
   instance: Instance;
   table: Table;
   keyColumns: readonly string[];
   cache: () => Promise<FileCache>;
-}): KeyIndex & { close(): Promise<void> } {
+}): KeyIndex {
   const { instance, table, keyColumns, cache } = options;
   const { store } = table;
-  const keys = keyColumns.map((_, i) => `k${i}`);
+  let keys: KeyTable = createKeyTable();
   /** By the number that entries have. */
   const files = new Map<number, IndexedFile>();
   const numbers = new Map<string, number>();
-  let engine: Engine | undefined;
   let version = -1;
   let types = "";
   let made = 0;
-  let live = 0;
-  let dead = 0;
 
   const keyOf = (add: Add) => fileKey(store.root, add.path, add.deletionVector);
 
-  async function clear(keyTypes: readonly string[], signal: AbortSignal): Promise<Engine> {
-    engine ??= await instance.session();
-    const columns = keys.map((key, i) => `${key} ${keyTypes[i]}`).join(", ");
-    await engine.run(
-      `CREATE OR REPLACE TABLE ${KEYS} (file INTEGER, "row" BIGINT, ${columns}, src VARCHAR, hi BIGINT, lo BIGINT, sub BIGINT,
-        ts BIGINT, snapshot BOOLEAN, "partition" INTEGER, "offset" BIGINT, generation INTEGER, deleted BOOLEAN, missing VARCHAR[])`,
-      { signal },
-    );
-    files.clear();
-    numbers.clear();
-    [live, dead] = [0, 0];
-    types = keyTypes.join();
-    return engine;
-  }
-
   async function load(snapshot: Snapshot, adds: readonly Add[], signal: AbortSignal): Promise<void> {
-    const cdc = hasCdcField(snapshot.schema) ? CDC_FIELD.name : undefined;
-    const member = (name: string) => (cdc === undefined ? "NULL" : `${cdc}.${quoteName(name)}`);
-    const columns = [
-      ...keyColumns.map((name) => quoteName(name)),
-      ...["src", "hi", "lo", "sub"].map(member),
-      cdc === undefined ? "NULL" : `epoch_us(${member("ts")})`,
-      ...["snapshot", "partition", "offset", "generation"].map(member),
-      cdc === undefined ? "false" : `coalesce(${member("deleted")}, false)`,
-      member("missing"),
-    ];
     for (const group of groupsOf(adds, (add) => add)) {
       const base = made;
-      const data = await locateFiles(
-        store,
-        group,
-        store.localPath === undefined ? await cache() : undefined,
-        signal,
-      );
+      made += group.length;
+      for (const [place, add] of group.entries()) {
+        const deleted = add.deletionVector && (await readDeletionVector(store, add.deletionVector, signal));
+        files.set(base + place, { add, deleted });
+        numbers.set(keyOf(add), base + place);
+        keys.addFile(base + place);
+      }
+      const isRemote = store.localPath === undefined;
+      const data = await locateFiles(store, group, isRemote ? await cache() : undefined, signal);
       const session = await instance.session();
       try {
         await createRelation(session, { name: "loaded", table: snapshot, data, withPlaces: true, signal });
-        const [done] = await session.rows(
-          `INSERT INTO ${KEYS} SELECT ${base} + ${FILE_PLACE}, ${ROW_PLACE}, ${columns.join(", ")} FROM loaded`,
-          { signal },
-        );
-        live += Number(done!.Count);
+        await put(session, base, hasCdcField(snapshot.schema), signal);
       } catch (error) {
         throw await data.explain(error);
       } finally {
         session.close();
         await data.close();
       }
-      for (const [place, add] of group.entries()) {
-        const deleted = add.deletionVector && (await readDeletionVector(store, add.deletionVector, signal));
-        files.set(base + place, { add, deleted });
-        numbers.set(keyOf(add), base + place);
-      }
-      made += group.length;
     }
   }
 
-  async function remove(condition: string, signal: AbortSignal): Promise<void> {
-    const [done] = await engine!.rows(`DELETE FROM ${KEYS} WHERE ${condition}`, { signal });
-    live -= Number(done!.Count);
-    dead += Number(done!.Count);
-    if (dead < Math.max(LEAST_DEAD, live)) return;
-    await engine!.run(
-      `CREATE TABLE lab_keys_left AS FROM ${KEYS}; DROP TABLE ${KEYS}; ALTER TABLE lab_keys_left RENAME TO ${KEYS}`,
+  /** The rows of view `loaded`. */
+  async function put(
+    session: Engine,
+    firstFile: number,
+    hasCdc: boolean,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const src = `${CDC_FIELD.name}.src`;
+    await session.run(
+      `CREATE TEMP TABLE sources AS SELECT src, row_number() OVER () - 1 AS n
+       FROM (SELECT DISTINCT ${hasCdc ? src : "NULL::VARCHAR"} AS src FROM loaded) WHERE src IS NOT NULL`,
       { signal },
     );
-    dead = 0;
-  }
-
-  async function follow(snapshot: Snapshot, signal: AbortSignal): Promise<void> {
-    const keyTypes = keyColumns.map((name) =>
-      sqlType(snapshot.schema.fields.find((field) => field.name === name)!.type),
+    const sources = await session.rows("SELECT src FROM sources ORDER BY n", { signal });
+    const names = sources.map((row) => row.src as string);
+    const columns = ROW_COLUMNS.map((name) => `coalesce(${rowColumns(keyColumns, hasCdc)[name]}, 0)::BIGINT`);
+    const from = hasCdc ? `loaded LEFT JOIN sources ON sources.src = ${src}` : "loaded";
+    for await (const { rows, columns: chunk } of numberChunks(
+      session,
+      `SELECT ${columns.join(", ")} FROM ${from}`,
+      signal,
+    ))
+      keys.putAll({ rows, columns: chunk, firstFile, sources: names });
+    if (!hasCdc) return;
+    const [one, other] = hashesOf(keyColumns);
+    const unknown = await session.rows(
+      `SELECT ${one} AS a, ${other} AS b, ${CDC_FIELD.name}.missing AS missing FROM loaded WHERE len(${CDC_FIELD.name}.missing) > 0`,
+      { signal },
     );
-    if (engine === undefined || keyTypes.join() !== types) await clear(keyTypes, signal);
-    else if (snapshot.version === version) return;
-    version = -1;
-    const left = new Map(numbers);
-    const fresh: Add[] = [];
-    for (const add of snapshot.files()) if (!left.delete(keyOf(add))) fresh.push(add);
-    if (left.size > 0) {
-      await remove(`file IN (${[...left.values()].join(", ")})`, signal);
-      for (const [key, number] of left) {
-        numbers.delete(key);
-        files.delete(number);
-      }
-    }
-    if (fresh.length > 0) await load(snapshot, fresh, signal);
-    version = snapshot.version;
+    for (const { a, b, missing } of unknown)
+      keys.setMissing(hashOf(a as bigint, b as bigint), missing as string[]);
   }
 
-  function located(row: Row): Located {
-    const place = {
-      partition: Number(row.partition),
-      offset: row.offset as bigint,
-      generation: Number(row.generation ?? 0),
-    };
-    const position =
-      row.src === null
-        ? null
-        : {
-            source: row.src as string,
-            hi: row.hi as bigint,
-            lo: row.lo as bigint,
-            sub: row.sub as bigint,
-            timeMicros: row.ts as bigint | null,
-            isSnapshot: row.snapshot === true,
-          };
-    return {
-      id: row.id as bigint,
-      file: files.get(Number(row.file))!,
-      row: Number(row.row),
-      order: row.offset === null ? null : { position, place },
-      isDeleted: row.deleted === true,
-      missing: (row.missing as string[] | null) ?? [],
-    };
+  function located(entry: Entry): Located {
+    const { id, row, order, isDeleted, missing } = entry;
+    return { id, row, order, isDeleted, missing, file: files.get(entry.file)! };
   }
 
   return {
-    follow,
-    async find(staged, signal) {
-      const mine = keyColumns.map((name, i) => `${quoteName(name)} AS ${keys[i]}`).join(", ");
-      const same = keys.map((key) => `s.${key} = k.${key}`).join(" AND ");
-      await engine!.run(
-        `CREATE OR REPLACE TEMP TABLE staged AS SELECT file_row_number AS "at", ${mine}
-         FROM read_parquet(${quoteText(literalPath(staged))}, file_row_number = true, hive_partitioning = false)`,
-        { signal },
-      );
-      const keyless = await engine!.rows(
-        `SELECT "at" FROM staged WHERE ${keys.map((key) => `${key} IS NULL`).join(" OR ")}`,
-        { signal },
-      );
-      const twins = await engine!.rows(
-        `SELECT "at" FROM staged QUALIFY count(*) OVER (PARTITION BY ${keys.join(", ")}) > 1`,
-        { signal },
-      );
-      const rows = await engine!.rows(
-        `SELECT s."at", k.rowid AS id, k.file, k."row", ${ORDER}, k.deleted, k.missing
-         FROM staged AS s JOIN ${KEYS} AS k ON ${same}`,
-        { signal },
-      );
-      return {
-        matches: rows.map((row) => ({ ...located(row), at: Number(row.at) })),
-        twins: twins.map(({ at }) => Number(at)),
-        keyless: keyless.map(({ at }) => Number(at)),
-      };
+    async follow(snapshot, signal) {
+      const keyTypes = keyColumns
+        .map((name) => sqlType(snapshot.schema.fields.find((field) => field.name === name)!.type))
+        .join();
+      // The text of a key, which is what is hashed, is one of its type.
+      if (keyTypes !== types) {
+        keys = createKeyTable();
+        files.clear();
+        numbers.clear();
+        types = keyTypes;
+      } else if (snapshot.version === version) return;
+      version = -1;
+      const left = new Map(numbers);
+      const fresh: Add[] = [];
+      for (const add of snapshot.files()) if (!left.delete(keyOf(add))) fresh.push(add);
+      for (const [key, number] of left) {
+        keys.dropFile(number);
+        numbers.delete(key);
+        files.delete(number);
+      }
+      if (fresh.length > 0) {
+        try {
+          await load(snapshot, fresh, signal);
+        } catch (error) {
+          // Half of a file is in it.
+          types = "";
+          throw error;
+        }
+      }
+      version = snapshot.version;
     },
-    async *all(signal) {
-      const [last] = await engine!.rows(`SELECT max(rowid) AS id FROM ${KEYS}`, { signal });
-      for (let from = 0n; last!.id !== null && from <= (last!.id as bigint); from += BigInt(PART)) {
-        const rows = await engine!.rows(
-          `SELECT rowid AS id, file, "row", ${ORDER}, deleted, missing FROM ${KEYS}
-           WHERE rowid >= ${from} AND rowid < ${from + BigInt(PART)}`,
-          { signal },
-        );
-        yield rows.map(located);
+    async find(staged, signal) {
+      const session = await instance.session();
+      try {
+        const isKeyless = keyColumns.map((name) => `${quoteName(name)} IS NULL`).join(" OR ");
+        const columns = ["file_row_number", `(${isKeyless})`, ...hashesOf(keyColumns)];
+        const stored = new Map<number, Located>();
+        const hashes = new Map<number, KeyHash>();
+        const [doubled, keyless]: number[][] = [[], []];
+        const seen = new Map<string, number[]>();
+        for await (const { rows, columns: chunk } of numberChunks(
+          session,
+          `SELECT ${columns.map((column) => `coalesce(${column}::BIGINT, 0)`).join(", ")}
+           FROM read_parquet(${quoteText(literalPath(staged))}, file_row_number = true, hive_partitioning = false)`,
+          signal,
+        ))
+          for (let i = 0; i < rows; i++) {
+            const at = Number(chunk[0]![i]);
+            if (chunk[1]![i] === 1n) {
+              keyless!.push(at);
+              continue;
+            }
+            const hash = hashOf(chunk[2]![i]!, chunk[3]![i]!);
+            hashes.set(at, hash);
+            const text = hash.join();
+            const same = seen.get(text);
+            if (same) same.push(at);
+            else seen.set(text, [at]);
+            const entry = keys.find(hash);
+            if (entry === undefined) continue;
+            stored.set(at, located(entry));
+            if (entry.isDoubled) doubled!.push(at);
+          }
+        const twins = [...seen.values()].flatMap((same) => (same.length > 1 ? same : []));
+        return { stored, hashes, doubled: doubled!, twins, keyless: keyless! };
+      } finally {
+        session.close();
       }
     },
-    async retire({ ids, kept }, signal) {
+    *all() {
+      for (const entry of keys.entries()) yield located(entry);
+    },
+    adopt(add, rows) {
       version = -1;
-      if (ids.length > 0) await remove(`rowid IN (SELECT unnest([${ids.join(", ")}]))`, signal);
+      const number = made++;
+      files.set(number, { add, deleted: undefined });
+      numbers.set(keyOf(add), number);
+      keys.addFile(number);
+      for (const { hash, row } of rows) keys.put(hash, { ...row, file: number });
+    },
+    retire({ ids, kept }) {
+      version = -1;
+      for (const id of ids) keys.drop(id);
       for (const { file, add, deleted } of kept) {
         const number = numbers.get(keyOf(file.add))!;
         numbers.delete(keyOf(file.add));
@@ -248,11 +235,47 @@ export function createKeyIndex(options: {
         numbers.set(keyOf(add), number);
       }
     },
-    forget() {
-      types = "";
-    },
-    async close() {
-      engine?.close();
-    },
+  };
+}
+
+/** Two hashes of a key as SQL: of its values, and of their texts, each of which is told apart from its neighbour by its length. */
+function hashesOf(keyColumns: readonly string[]): [string, string] {
+  const names = keyColumns.map((name) => quoteName(name));
+  const texts = names.map((name) => `len(${name}::VARCHAR) || ':' || ${name}::VARCHAR`);
+  return [`(hash(${names.join(", ")}) >> 1)::BIGINT`, `(hash(${texts.join(" || ")}) >> 1)::BIGINT`];
+}
+
+function hashOf(one: bigint, other: bigint): KeyHash {
+  return [Number(one & 0xffff_ffffn), Number(one >> 32n), Number(other & 0xffff_ffffn), Number(other >> 32n)];
+}
+
+/** Columns of view `loaded` as `KeyRows` has them. */
+function rowColumns(
+  keyColumns: readonly string[],
+  hasCdc: boolean,
+): Record<(typeof ROW_COLUMNS)[number], string> {
+  const [hash1, hash2] = hashesOf(keyColumns);
+  const cdc = (name: string) => (hasCdc ? `${CDC_FIELD.name}.${quoteName(name)}` : "NULL");
+  const flag = (condition: string, value: number) =>
+    hasCdc ? `CASE WHEN ${condition} THEN ${value} ELSE 0 END` : "0";
+  return {
+    file: FILE_PLACE,
+    row: ROW_PLACE,
+    hash1,
+    hash2,
+    hi: cdc("hi"),
+    lo: cdc("lo"),
+    sub: cdc("sub"),
+    time: hasCdc ? `epoch_us(${cdc("ts")})` : "0",
+    offset: cdc("offset"),
+    place: `coalesce(${cdc("partition")}, 0)::BIGINT + coalesce(${cdc("generation")}, 0)::BIGINT * 4294967296`,
+    flags: [
+      flag(`${cdc("offset")} IS NOT NULL`, FLAGS.hasOrder),
+      flag(`${cdc("src")} IS NOT NULL`, FLAGS.hasPosition),
+      flag(`${cdc("ts")} IS NOT NULL`, FLAGS.hasTime),
+      flag(cdc("snapshot"), FLAGS.isSnapshot),
+      flag(cdc("deleted"), FLAGS.isDeleted),
+    ].join(" + "),
+    source: hasCdc ? "sources.n" : "0",
   };
 }

@@ -38,7 +38,6 @@ export async function openMergeEngine(options: {
   return {
     ...{ table, keyColumns, index },
     async close() {
-      await index.close();
       instance.close();
       await (await opening)?.close();
       await rm(folder, { recursive: true, force: true });

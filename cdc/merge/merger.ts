@@ -8,10 +8,10 @@ import type { Snapshot } from "../../delta/table.ts";
 import type { EncodePlan, Encoder } from "../../engine/encoder.ts";
 import { openWorkbench, type Workbench } from "../../upkeep/workbench.ts";
 import type { ApplyChanges, MergeRequest, MergeResult, RefusedChange } from "../apply.ts";
-import type { Change } from "../change.ts";
+import type { Change, Order } from "../change.ts";
 import { createCompaction } from "./compaction.ts";
 import { decide, isProvenOlder } from "./decide.ts";
-import type { KeyIndex, Located, Match } from "./key-index.ts";
+import type { Found, KeyIndex, Located } from "./key-index.ts";
 import { type MergeEngine, openMergeEngine } from "./merge-engine.ts";
 import type { NewRow, Plan } from "./plan.ts";
 import { type Committing, countsOf, mergeRequest } from "./request.ts";
@@ -118,7 +118,13 @@ async function applyOnce(
   try {
     const refused = staged.bad.map(({ index, ...why }) => refuse(folded.changes[index]!, why));
     if (refused.length > 0) return { kind: "refused", changes: refused };
-    let work: { plan: Plan; written: Written; retirement: Retirement; committing: Committing };
+    let work: {
+      plan: Plan;
+      written: Written;
+      retirement: Retirement;
+      committing: Committing;
+      hashes: Found["hashes"];
+    };
     try {
       await index.follow(snapshot, signal);
       const found = await planFor(request, staged, index);
@@ -138,7 +144,7 @@ async function applyOnce(
       stored.push(...written.stored);
       const retirement = await retireRows(plan.retired, { ...around, snapshot });
       stored.push(...retirement.stored);
-      work = { plan, written, retirement, committing };
+      work = { plan, written, retirement, committing, hashes: found.hashes };
     } catch (error) {
       await discard();
       throw error;
@@ -146,6 +152,7 @@ async function applyOnce(
     const { plan, written, retirement } = work;
     const counts = countsOf(plan, folded);
     const commit = mergeRequest(work.committing, written, retirement, counts);
+    request.onStored?.();
     const result = await table.commit(commit, signal);
     if (result.kind === "conflict") {
       await discard();
@@ -153,7 +160,8 @@ async function applyOnce(
       return isLost ? { kind: "lost" } : { kind: "conflict", reason: result.reason, message: result.message };
     }
     (await opened)?.settle();
-    await index.retire({ ids: plan.retired.map(({ id }) => id), kept: retirement.kept }, signal);
+    index.retire({ ids: plan.retired.map(({ id }) => id), kept: retirement.kept });
+    if (written.isAsStaged) index.adopt(written.adds[0]!, entriesOf(plan, work.hashes));
     await index.follow(result.snapshot, signal);
     const { adds } = written;
     return {
@@ -178,49 +186,39 @@ async function planFor(
   staged: Staged,
   index: KeyIndex,
 ): Promise<
-  { plan: Plan; truncates: ReturnType<typeof truncatesOf> | undefined } | { refused: RefusedChange[] }
+  | { plan: Plan; hashes: Found["hashes"]; truncates: readonly Order[] | undefined }
+  | { refused: RefusedChange[] }
 > {
   const known = truncatesOf(snapshot.metadata.configuration);
   const truncates = joined(known, folded.truncates);
-  const truncated = new Map<bigint, Located>();
+  const truncated = new Map<number, Located>();
   if (folded.truncates.length > 0)
-    for await (const part of index.all(signal))
-      for (const row of part)
-        if (folded.truncates.some((truncate) => isProvenOlder(row.order, truncate)))
-          truncated.set(row.id, row);
+    for (const row of index.all())
+      if (folded.truncates.some((truncate) => isProvenOlder(row.order, truncate))) truncated.set(row.id, row);
   const refused: RefusedChange[] = [];
   const rows: NewRow[] = [];
   const changeAt = (at: number) => folded.changes[staged.places[at]!]!;
-  const found =
-    staged.file === null
-      ? { matches: [], twins: [], keyless: [] }
-      : await index.find(staged.file.file, signal);
-  for (const at of found.keyless)
-    refused.push(refuse(changeAt(at), keyFault("KEY_NULL", "a key column is absent or null")));
-  for (const at of found.twins)
-    refused.push(
-      refuse(
-        changeAt(at),
-        keyFault("KEY_DOUBLED", "two keys of one batch are the same in the table's types"),
-      ),
-    );
-  const byPlace = new Map<number, Match>();
-  for (const match of found.matches) {
-    if (truncated.has(match.id)) continue;
-    if (byPlace.has(match.at))
-      refused.push(
-        refuse(changeAt(match.at), keyFault("KEY_DOUBLED", "the table holds several rows with this key")),
-      );
-    byPlace.set(match.at, match);
-  }
+  const found = staged.file === null ? NOTHING : await index.find(staged.file.file, signal);
+  const faults = [
+    { at: found.keyless, code: "KEY_NULL", message: "a column of the key is null" },
+    {
+      at: found.twins,
+      code: "KEY_DOUBLED",
+      message: "another change of the batch has the same key, written otherwise",
+    },
+    { at: found.doubled, code: "KEY_DOUBLED", message: "the table has several rows with this key" },
+  ];
+  for (const { at, code, message } of faults)
+    refused.push(...at.map((one) => refuse(changeAt(one), { stage: "schema", code, message })));
   const replaced: Located[] = [];
   for (const at of staged.places.keys()) {
     const change = changeAt(at);
-    const stored = byPlace.get(at);
+    const met = found.stored.get(at);
+    const stored = met && !truncated.has(met.id) ? met : undefined;
     const verdict = decide(change, stored, truncates);
     if (verdict.kind === "ignore") continue;
     if (verdict.kind === "refuse") {
-      refused.push(refuse(change, keyFault(verdict.code, verdict.message)));
+      refused.push(refuse(change, { stage: "schema", code: verdict.code, message: verdict.message }));
       continue;
     }
     const isFill = verdict.kind === "fill";
@@ -235,11 +233,18 @@ async function planFor(
   if (refused.length > 0) return { refused: distinct(refused) };
   const gone = [...truncated.values()];
   const plan = { rows, truncated: gone, retired: [...replaced, ...gone] };
-  return { plan, truncates: folded.truncates.length > 0 ? truncates : undefined };
+  return { plan, hashes: found.hashes, truncates: folded.truncates.length > 0 ? truncates : undefined };
 }
 
-function keyFault(code: string, message: string): Omit<RefusedChange, "place"> {
-  return { stage: "schema", code, message };
+const NOTHING: Found = { stored: new Map(), hashes: new Map(), doubled: [], twins: [], keyless: [] };
+
+/** What the index is to hold of rows that were written as they were staged. */
+function entriesOf({ rows }: Plan, hashes: Found["hashes"]) {
+  return rows.map(({ at, change, missing }) => {
+    const { position, place, kind } = change;
+    const row = { row: at, order: { position, place }, isDeleted: kind === "delete", missing };
+    return { hash: hashes.get(at)!, row };
+  });
 }
 
 /** One letter a message. */

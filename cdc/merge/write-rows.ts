@@ -19,6 +19,8 @@ import type { Staged } from "./stage.ts";
 export type Written = {
   adds: Add[];
   cdcs: Cdc[];
+  /** The file of `adds` has the rows of the staged one, in their order. */
+  isAsStaged: boolean;
   /** Files that were stored beside those of the workbench. */
   stored: string[];
 };
@@ -44,13 +46,14 @@ export async function writeRows(plan: Plan, staged: Staged, options: WriteOption
   const { table, snapshot, now, signal, hasFeed } = options;
   const { file } = staged;
   const isUnchanged = isAsStaged(plan, staged.places.length) && snapshot.partitionColumns.length === 0;
-  if (!hasFeed && (plan.rows.length === 0 || file === null)) return { adds: [], cdcs: [], stored: [] };
+  if (!hasFeed && (plan.rows.length === 0 || file === null))
+    return { adds: [], cdcs: [], stored: [], isAsStaged: false };
   if (!hasFeed && file !== null && isUnchanged) {
     const path = dataFilePath([], {});
     await table.store.put(path, { file: file.file }, signal);
     const { size, stats } = file;
     const add = { path: encodePath(path), partitionValues: {}, size, stats, modificationTime: now() };
-    return { adds: [{ ...add, dataChange: true }], cdcs: [], stored: [path] };
+    return { adds: [{ ...add, dataChange: true }], cdcs: [], stored: [path], isAsStaged: true };
   }
   const bench = await options.bench();
   const places = await loadVerdicts(bench, plan, hasFeed, options);
@@ -60,7 +63,7 @@ export async function writeRows(plan: Plan, staged: Staged, options: WriteOption
       ? await bench.write(snapshot, NEW_ROWS, { dataChange: true, signal })
       : [];
   const cdcs = hasFeed && places > 0 ? await writeFeed(bench, plan, options) : [];
-  return { adds, cdcs, stored: [] };
+  return { adds, cdcs, stored: [], isAsStaged: false };
 }
 
 /** Makes view `current` over the stored rows that are needed, and a table with what becomes of each staged and stored row. */

@@ -1,0 +1,278 @@
+/**
+ * For each key of a table where its row is and which change made it: columns of numbers and a hash table over them, about 90 bytes a key. A key
+ * is known by 128 bits of hashes, as two keys with the same ones are less likely than a fault of the memory they are in.
+ */
+
+import type { Order } from "../change.ts";
+
+/** Hashes of a key, 32 bits each. */
+export type KeyHash = readonly [number, number, number, number];
+
+/** Rows as columns of whole numbers, as `ROW_COLUMNS` has them. */
+export type KeyRows = {
+  rows: number;
+  columns: readonly BigInt64Array[];
+  /** Is added to the files' numbers. */
+  firstFile: number;
+  /** By the number in column `source`. */
+  sources: readonly string[];
+};
+
+/** What the columns of `KeyRows` are; a place is the partition and, 32 bits up, the generation. Flags: see `FLAGS`. */
+export const ROW_COLUMNS = [
+  "file",
+  "row",
+  "hash1",
+  "hash2",
+  "hi",
+  "lo",
+  "sub",
+  "time",
+  "offset",
+  "place",
+  "flags",
+  "source",
+] as const;
+
+/** That a row says which change made it; that this has a position, and a time; that it is of a snapshot, and that it is a deleted one. */
+export const FLAGS = { hasOrder: 1, hasPosition: 2, hasTime: 4, isSnapshot: 8, isDeleted: 16 } as const;
+
+/** What is stored of a key. `file` is a number that the caller gave, `row` the row's position in that file. */
+export type Entry = {
+  id: number;
+  file: number;
+  row: number;
+  order: Order | null;
+  isDeleted: boolean;
+  missing: readonly string[];
+  /** There is another live row with the same key. */
+  isDoubled: boolean;
+};
+
+export type KeyTable = {
+  /** Rows, live or not. */
+  readonly size: number;
+  /** The entry of a key; undefined where there is none, or its row is gone. */
+  find(hash: KeyHash): Entry | undefined;
+  /** A row of a live file: it takes the place of a row of the same key that is gone, and doubles one that is live. */
+  put(hash: KeyHash, row: Omit<Entry, "id" | "isDoubled">): void;
+  /** The same for many rows, of which none has missing columns. */
+  putAll(rows: KeyRows): void;
+  /** Columns of which nothing is known. */
+  setMissing(hash: KeyHash, columns: readonly string[]): void;
+  /** Its row is gone. */
+  drop(id: number): void;
+  /** All rows of a file are gone. */
+  dropFile(file: number): void;
+  addFile(file: number): void;
+  /** Entries whose rows are live. */
+  entries(): IterableIterator<Entry>;
+};
+
+const FIRST_ROOM = 1 << 12;
+const GONE = -1;
+const { hasOrder, hasPosition, hasTime, isSnapshot, isDeleted } = FLAGS;
+const IS_DOUBLED = 32;
+
+export function createKeyTable(): KeyTable {
+  let room = FIRST_ROOM;
+  let size = 0;
+  let hashes = new Uint32Array(4 * room);
+  let files = new Int32Array(room);
+  let rows = new Uint32Array(room);
+  /** hi, lo, sub, time, offset. */
+  let numbers = new BigInt64Array(5 * room);
+  let numberWords = new Uint32Array(numbers.buffer);
+  let sources = new Uint32Array(room);
+  /** Partition, generation. */
+  let places = new Int32Array(2 * room);
+  let flags = new Uint8Array(room);
+  /** Twice as many as entries: 0 for free, else an entry and 1. */
+  let slots = new Uint32Array(2 * room);
+  const live = new Set<number>();
+  const missing = new Map<number, readonly string[]>();
+  let sourceNames: string[] = [];
+  let sourceNumbers = new Map<string, number>();
+
+  function grow(): void {
+    room *= 2;
+    hashes = copied(hashes, new Uint32Array(4 * room));
+    files = copied(files, new Int32Array(room));
+    rows = copied(rows, new Uint32Array(room));
+    numbers = copied(numbers, new BigInt64Array(5 * room));
+    numberWords = new Uint32Array(numbers.buffer);
+    sources = copied(sources, new Uint32Array(room));
+    places = copied(places, new Int32Array(2 * room));
+    flags = copied(flags, new Uint8Array(room));
+    slots = new Uint32Array(2 * room);
+    for (let id = 0; id < size; id++) slots[freeSlot(hashes[4 * id]!)] = id + 1;
+  }
+
+  function freeSlot(hash: number): number {
+    const mask = slots.length - 1;
+    let slot = hash & mask;
+    while (slots[slot] !== 0) slot = (slot + 1) & mask;
+    return slot;
+  }
+
+  function idOf(a: number, b: number, c: number, d: number): number {
+    const mask = slots.length - 1;
+    for (let slot = a & mask; ; slot = (slot + 1) & mask) {
+      const id = slots[slot]! - 1;
+      if (id < 0) return -1;
+      const at = 4 * id;
+      if (hashes[at] === a && hashes[at + 1] === b && hashes[at + 2] === c && hashes[at + 3] === d) return id;
+    }
+  }
+
+  const isLive = (id: number) => files[id] !== GONE && live.has(files[id]!);
+
+  /** Some sources have another name with each transaction: those of rows that are no more go. */
+  function forgetSources(): void {
+    const old = sourceNames;
+    sourceNames = [];
+    sourceNumbers = new Map();
+    for (let id = 0; id < size; id++)
+      if ((flags[id]! & hasPosition) !== 0) sources[id] = sourceNumber(old[sources[id]!]!);
+  }
+
+  function sourceNumber(name: string): number {
+    let number = sourceNumbers.get(name);
+    if (number === undefined) {
+      number = sourceNames.push(name) - 1;
+      sourceNumbers.set(name, number);
+    }
+    return number;
+  }
+
+  function orderOf(id: number): Order | null {
+    const flag = flags[id]!;
+    if ((flag & hasOrder) === 0) return null;
+    const [at, place] = [5 * id, 2 * id];
+    return {
+      position:
+        (flag & hasPosition) === 0
+          ? null
+          : {
+              source: sourceNames[sources[id]!]!,
+              hi: numbers[at]!,
+              lo: numbers[at + 1]!,
+              sub: numbers[at + 2]!,
+              timeMicros: (flag & hasTime) === 0 ? null : numbers[at + 3]!,
+              isSnapshot: (flag & isSnapshot) !== 0,
+            },
+      place: { partition: places[place]!, offset: numbers[at + 4]!, generation: places[place + 1]! },
+    };
+  }
+
+  /** The entry for a row of this key, and whether another one is live. */
+  function entryFor(a: number, b: number, c: number, d: number): number {
+    const known = idOf(a, b, c, d);
+    if (known >= 0) return known;
+    if (size === room) grow();
+    const id = size++;
+    const at = 4 * id;
+    hashes[at] = a;
+    hashes[at + 1] = b;
+    hashes[at + 2] = c;
+    hashes[at + 3] = d;
+    slots[freeSlot(a)] = id + 1;
+    files[id] = GONE;
+    return id;
+  }
+
+  function write(id: number, row: Omit<Entry, "id" | "isDoubled">, isDoubled: boolean): void {
+    if (sourceNames.length > 2 * size + FIRST_ROOM) forgetSources();
+    const { order } = row;
+    const position = order?.position ?? null;
+    const at = 5 * id;
+    files[id] = row.file;
+    rows[id] = row.row;
+    if (position !== null) {
+      numbers[at] = position.hi;
+      numbers[at + 1] = position.lo;
+      numbers[at + 2] = position.sub;
+      numbers[at + 3] = position.timeMicros ?? 0n;
+      sources[id] = sourceNumber(position.source);
+    }
+    if (order !== null) {
+      numbers[at + 4] = order.place.offset;
+      places[2 * id] = order.place.partition;
+      places[2 * id + 1] = order.place.generation;
+    }
+    flags[id] =
+      (order === null ? 0 : hasOrder) |
+      (position === null ? 0 : hasPosition) |
+      (position === null || position.timeMicros === null ? 0 : hasTime) |
+      (position?.isSnapshot ? isSnapshot : 0) |
+      (row.isDeleted ? isDeleted : 0) |
+      (isDoubled ? IS_DOUBLED : 0);
+    if (row.missing.length > 0) missing.set(id, row.missing);
+    else missing.delete(id);
+  }
+
+  function entryOf(id: number): Entry {
+    const flag = flags[id]!;
+    return {
+      ...{ id, file: files[id]!, row: rows[id]!, order: orderOf(id) },
+      ...{ isDeleted: (flag & isDeleted) !== 0, missing: missing.get(id) ?? [] },
+      isDoubled: (flag & IS_DOUBLED) !== 0,
+    };
+  }
+
+  return {
+    get size() {
+      return size;
+    },
+    find([a, b, c, d]) {
+      const id = idOf(a, b, c, d);
+      return id >= 0 && isLive(id) ? entryOf(id) : undefined;
+    },
+    put([a, b, c, d], row) {
+      const id = entryFor(a, b, c, d);
+      write(id, row, isLive(id));
+    },
+    putAll({ rows: count, columns, firstFile, sources: names }) {
+      const [file, row, hash1, hash2, hi, lo, sub, time, offset, place, flag, source] = columns.map(words);
+      const known = names.map(sourceNumber);
+      for (let i = 0; i < count; i++) {
+        const [low, high] = [2 * i, 2 * i + 1];
+        const id = entryFor(hash1![low]!, hash1![high]!, hash2![low]!, hash2![high]!);
+        const isDoubled = isLive(id);
+        files[id] = firstFile + file![low]!;
+        rows[id] = row![low]!;
+        const at = 10 * id;
+        for (const [n, column] of [hi!, lo!, sub!, time!, offset!].entries()) {
+          numberWords[at + 2 * n] = column[low]!;
+          numberWords[at + 2 * n + 1] = column[high]!;
+        }
+        places[2 * id] = place![low]!;
+        places[2 * id + 1] = place![high]!;
+        flags[id] = flag![low]! | (isDoubled ? IS_DOUBLED : 0);
+        sources[id] = (flag![low]! & hasPosition) === 0 ? 0 : known[source![low]!]!;
+        if (missing.size > 0) missing.delete(id);
+      }
+    },
+    setMissing([a, b, c, d], names) {
+      missing.set(idOf(a, b, c, d), names);
+    },
+    drop(id) {
+      files[id] = GONE;
+    },
+    dropFile: (file) => live.delete(file),
+    addFile: (file) => live.add(file),
+    *entries() {
+      for (let id = 0; id < size; id++) if (isLive(id)) yield entryOf(id);
+    },
+  };
+}
+
+function copied<A extends { set(from: A): void }>(from: A, to: A): A {
+  to.set(from);
+  return to;
+}
+
+/** The halves of 64-bit numbers, the low one first. */
+function words(column: BigInt64Array): Uint32Array {
+  return new Uint32Array(column.buffer, column.byteOffset, 2 * column.length);
+}

@@ -1,0 +1,33 @@
+/** Columns of whole numbers as they lie in memory: for results of millions of rows, which would take long to become values one by one. */
+
+import { DuckDBBigIntVector } from "@duckdb/node-api";
+import { LabError } from "../core/errors.ts";
+import type { Engine } from "./instance.ts";
+
+/** A column each, of so many rows. Valid until the next chunk. */
+export type NumberChunk = { rows: number; columns: readonly BigInt64Array[] };
+
+/** The rows of one statement whose columns are all BIGINT. A NULL is any number: coalesce it. Read to its end before the next statement. */
+export async function* numberChunks(
+  engine: Engine,
+  sql: string,
+  signal: AbortSignal,
+): AsyncGenerator<NumberChunk> {
+  const { connection } = engine;
+  const interrupt = () => connection.interrupt();
+  signal.throwIfAborted();
+  signal.addEventListener("abort", interrupt, { once: true });
+  // Materialized: a stream that fails in the middle ends without a word.
+  const result = await connection.run(sql).finally(() => signal.removeEventListener("abort", interrupt));
+  for (;;) {
+    signal.throwIfAborted();
+    const chunk = await result.fetchChunk();
+    if (chunk === null || chunk.rowCount === 0) return;
+    const columns = Array.from({ length: chunk.columnCount }, (_, index) => {
+      const vector = chunk.getColumnVector(index);
+      if (vector instanceof DuckDBBigIntVector) return vector["items"];
+      throw new LabError("INTERNAL", `column ${index} of ${sql.slice(0, 200)} is no BIGINT`);
+    });
+    yield { rows: chunk.rowCount, columns };
+  }
+}
