@@ -138,7 +138,18 @@ async function send(
     const work = { scratchDir: join(folder, "scratch"), memoryLimitBytes: MEMORY_BYTES, threads: 2, cache };
     const from = { kind: "start" } as const;
     const { sent } = await replay({
-      ...{ table, kafka, target, from, value: "auto", isAppended: false, work, signal, now },
+      ...{
+        table,
+        kafka,
+        target,
+        from,
+        value: "auto",
+        isAppended: false,
+        isCompared: false,
+        work,
+        signal,
+        now,
+      },
     });
     requireAll("replayed", sent, messages);
   } finally {

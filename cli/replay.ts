@@ -12,7 +12,7 @@ import { defineCommand } from "./command.ts";
 import { CONNECT_TIMEOUT } from "./connect-timeout.ts";
 import { KAFKA, kafkaAccess } from "./kafka-settings.ts";
 import { count, plural, size } from "./lines.ts";
-import { progress } from "./progress.ts";
+import { type Progress, progress } from "./progress.ts";
 import { WORK } from "./work-settings.ts";
 
 const offsets = {
@@ -107,6 +107,13 @@ export const replay = defineCommand({
       default: false,
       description: "send though the topic holds records already",
     }),
+    check: setting<boolean>({
+      flag: "--check",
+      env: "LAB_REPLAY_CHECK",
+      kind: toggle,
+      default: true,
+      description: "read the topic again at the end, and compare what is there with what was sent",
+    }),
     ...WORK,
     ...KAFKA,
     data: SETTINGS.data,
@@ -128,7 +135,12 @@ export const replay = defineCommand({
     const { replay: run } = await import("../replay/run.ts");
     const log = await context.openLog();
     const startedMs = Date.now();
-    let bar: ReturnType<typeof progress> | undefined;
+    let bar: Progress | undefined;
+    let comparing: Progress | undefined;
+    const compareBar = (total: number) => {
+      bar?.end();
+      return progress(screen, `compare ${target}`, total);
+    };
     const result = await withQuery(values, async ({ catalog, context: reading }) => {
       const { table } = await catalog.openAny(asked, signal);
       screen.note(`replaying ${asked} to ${target} on ${access.brokers.join(",")}`);
@@ -145,6 +157,7 @@ export const replay = defineCommand({
         to: values.toVersion,
         value: values.value,
         isAppended: values.append,
+        isCompared: values.check,
         rate: values.rate,
         transactionBytes: values.transactionSize,
         work: {
@@ -159,9 +172,13 @@ export const replay = defineCommand({
           bar ??= progress(screen, `replay ${asked}`, total);
           bar.update(sent);
         },
+        onCompared({ read, total }) {
+          comparing ??= compareBar(total);
+          comparing.update(read);
+        },
         onOutage: (error) => log.warn({ event: "outage" }, `outage, trying again: ${error.message}`),
       });
-    }).finally(() => bar?.end());
+    }).finally(() => (comparing ?? bar)?.end());
     const seconds = (Date.now() - startedMs) / 1000;
     if (common.json) screen.out(`${toJson({ table: asked, ...result, seconds }, 2)}\n`);
     else screen.out(`${told(asked, result, seconds)}\n`);
@@ -195,6 +212,13 @@ function fromOf(values: {
   return { kind: "start" };
 }
 
+const COMPARED = {
+  same: "compared: the topic holds each of them once, as it was sent and in order",
+  expired: "not compared: retention of the topic took some of them already",
+  denied: "not compared: the topic may not be read; that takes the right to read it and groups lab.replay.*",
+  off: "not compared (--check off)",
+};
+
 function told(table: string, result: ReplayResult, seconds: number): string {
   const { target, version, sent, sentNow, bytes, reencoded, withoutOrigin, partitions, progressTopic } =
     result;
@@ -204,6 +228,7 @@ function told(table: string, result: ReplayResult, seconds: number): string {
   ];
   if (result.isResumed)
     lines.push(`${plural(sent, "record")} and ${size(bytes)} of values in all, with what earlier runs sent`);
+  lines.push(COMPARED[result.comparison]);
   if (reencoded > 0)
     lines.push(
       `${plural(reencoded, "value")} of them made again of columns: they say the same, byte for byte they may differ (keepRaw keeps bytes)`,

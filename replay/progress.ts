@@ -7,6 +7,7 @@ import { createHash } from "node:crypto";
 import { LabError } from "../core/errors.ts";
 import type { Admin, ExactRecord } from "../kafka/ports.ts";
 import { type Place, progressFromJson, progressToJson } from "./place.ts";
+import { type Tallies, talliesFromJson, talliesToJson } from "./tally.ts";
 
 export type ReplayProgress = {
   /** What was asked for: `range.ts` as text, the newest version that was meant if one was named, and the topic read. */
@@ -19,9 +20,15 @@ export type ReplayProgress = {
   bytes: number;
   /** Of those sent: values made again of columns. */
   reencoded: number;
+  /** What the target got since it was last compared, or since the replay began. */
+  tallies: Tallies;
   isDone: boolean;
+  /** Of what is done: the target was compared with `tallies`. */
+  isChecked: boolean;
 };
 
+/** Of the document's form. */
+const VERSION = 2;
 const LONGEST_TOPIC = 249;
 
 /** The id under which a table is replayed into a topic: one at a time. */
@@ -48,7 +55,12 @@ export function progressRecord(
   progress: ReplayProgress,
   nowMs: number,
 ): ExactRecord {
-  const document = { v: 1, ...progress, reached: progressToJson(progress.reached) };
+  const { reached, tallies } = progress;
+  const document = {
+    ...{ v: VERSION, ...progress },
+    reached: progressToJson(reached),
+    tallies: talliesToJson(tallies),
+  };
   return {
     partition: 0,
     timestampMs: nowMs,
@@ -88,8 +100,9 @@ export async function readProgress(
 function parse(value: Buffer | null, topic: string): ReplayProgress {
   try {
     const document = JSON.parse(String(value)) as ReplayProgress & { v: number };
-    const { v, reached, ...rest } = document;
-    if (v === 1) return { ...rest, reached: progressFromJson(reached) };
+    const { v, reached, tallies, ...rest } = document;
+    if (v === VERSION)
+      return { ...rest, reached: progressFromJson(reached), tallies: talliesFromJson(tallies) };
   } catch {
     // not ours either
   }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { isLabError, LabError } from "../core/errors.ts";
 import { type FakeKafka, fakeKafka } from "../kafka/fake.ts";
-import type { Kafka, RawRecord } from "../kafka/ports.ts";
+import type { ExactRecord, Kafka, RawRecord } from "../kafka/ports.ts";
 import { type LakeTable, lakeTable, placesOf, signal, type TestRow } from "../test/support/lake-table.ts";
 import { progressTopicOf, readProgress, transactionalIdOf } from "./progress.ts";
 import { type ReplayOptions, replay } from "./run.ts";
@@ -20,6 +20,7 @@ const rows = (partition: number, from: number, count: number, more: Partial<Test
 function optionsFor(lake: LakeTable, kafka: Kafka, more: Partial<ReplayOptions> = {}): ReplayOptions {
   return {
     ...{ table: lake.table, kafka, target: "x", from: { kind: "start" }, value: "auto", isAppended: false },
+    isCompared: true,
     ...{ work: lake.work, signal, now: Date.now, transactionBytes: 300 },
     ...more,
   };
@@ -65,7 +66,7 @@ test("rows go back as they came: partition, order, key, headers, time, and what 
         reencoded: 1,
         sentNow: 4,
       },
-      ...{ isResumed: false, isTargetNew: true, partitions: 3, withoutOrigin: 0 },
+      ...{ isResumed: false, isTargetNew: true, partitions: 3, comparison: "same", withoutOrigin: 0 },
     },
   );
   const found = await readAll(kafka, "x");
@@ -244,4 +245,72 @@ test("how far a replay came is found among many records, others' among them", as
   assert.equal(await readProgress(admin, topic, "nobody", signal), null);
   kafka.append(topic, 0, [{ key: transactionalIdOf(id, "x"), value: "no progress" }]);
   await assert.rejects(replay(optionsFor(lake, kafka)), (error) => isLabError(error, "KAFKA_PROTOCOL"));
+});
+
+test("what the target lost, got twice, in another order or otherwise than it was sent is found by reading it again, also by the next run", async (t) => {
+  const lake = await lakeTable(t);
+  await lake.append([...rows(0, 0, 9), ...rows(1, 0, 9)]);
+  type Change = (records: readonly ExactRecord[]) => readonly ExactRecord[];
+  /** A client that does something to the records of partition 1 on their way. */
+  const changing = (kafka: FakeKafka, change: Change): Kafka => ({
+    ...{ source: kafka.source, sink: kafka.sink, admin: kafka.admin },
+    async transactionalSink(options) {
+      const sink = await kafka.transactionalSink(options);
+      const send = (topic: string, records: readonly ExactRecord[]) => {
+        const ours = records.filter(({ partition }) => partition === 1);
+        if (topic !== "x") return sink.send(topic, records);
+        return sink.send(topic, [...records.filter(({ partition }) => partition !== 1), ...change(ours)]);
+      };
+      return { send, commit: sink.commit, close: sink.close };
+    },
+  });
+  const changes: Record<string, Change> = {
+    lost: (records) => records.slice(1),
+    doubled: (records) => [...records, ...records.slice(-1)],
+    swapped: (records) => [...records].reverse(),
+    "another time": (records) => records.map((one) => ({ ...one, timestampMs: one.timestampMs + 1 })),
+    "no header": (records) => records.map((one) => ({ ...one, headers: [["h", null]] })),
+    "empty, not null": (records) => records.map((one) => ({ ...one, value: Buffer.alloc(0) })),
+  };
+  for (const [name, change] of Object.entries(changes)) {
+    const kafka = fakeKafka();
+    const differs = (error: unknown) => isLabError(error, "REPLAY_DIFFERS") && error.details.partition === 1;
+    await assert.rejects(replay(optionsFor(lake, changing(kafka, change))), differs, name);
+    await assert.rejects(replay(optionsFor(lake, kafka)), differs, name);
+    const left = await replay(optionsFor(lake, kafka, { isCompared: false }));
+    assert.deepEqual([left.comparison, left.sentNow], ["off", 0]);
+  }
+});
+
+test("each run is compared with what it sent, however much stood there before, and not with what nobody can see any more", async (t) => {
+  const lake = await lakeTable(t);
+  await lake.append(rows(0, 0, 5));
+  const kafka = fakeKafka();
+  kafka.createTopic("x", 2, { "retention.ms": "-1" });
+  kafka.append("x", 0, [{ key: "before", value: "v" }]);
+  const options = optionsFor(lake, kafka, { isAppended: true });
+  assert.equal((await replay(options)).comparison, "same");
+  // Between two runs others may write.
+  kafka.append("x", 0, [{ key: "between", value: "v" }]);
+  await lake.append(rows(0, 5, 5));
+  const read: number[] = [];
+  const again = await replay({ ...options, onCompared: (one) => void read.push(one.read, one.total) });
+  assert.deepEqual([again.comparison, again.sentNow, ...read.slice(-2)], ["same", 5, 5, 5]);
+  await lake.append(rows(0, 10, 5));
+  const crash = new LabError("INTERNAL", "killed");
+  const faulty = failing(kafka, new Map([[3, { isAfter: true, error: crash }]]));
+  await assert.rejects(replay({ ...options, kafka: faulty }), (error) => error === crash);
+  const { low, high } = (await (await kafka.admin()).watermarks("x")).get(0)!;
+  kafka.trim("x", 0, high - 1n);
+  assert.ok(high - 1n > low);
+  assert.equal((await replay(options)).comparison, "expired");
+  assert.equal((await replay(options)).comparison, "same");
+  const denied = new LabError("KAFKA_DENIED", "no right to read");
+  const blind: Kafka = {
+    ...{ sink: kafka.sink, admin: kafka.admin, transactionalSink: kafka.transactionalSink },
+    source: (wish) => ({ ...kafka.source(wish), run: () => Promise.reject(denied) }),
+  };
+  await lake.append(rows(0, 15, 1));
+  assert.equal((await replay({ ...options, kafka: blind })).comparison, "denied");
+  assert.equal((await replay(options)).comparison, "same");
 });

@@ -6,6 +6,7 @@ import type { Table } from "../delta/table.ts";
 import { settledOffsets } from "../engine/settled-offsets.ts";
 import type { Admin, Kafka, TransactionalSink } from "../kafka/ports.ts";
 import { recordBytes } from "../kafka/record-batch.ts";
+import { checkTarget } from "./check-target.ts";
 import { type Lake, type LakeRecord, type LakeWork, openLake } from "./lake.ts";
 import type { Place } from "./place.ts";
 import {
@@ -17,6 +18,7 @@ import {
   transactionalIdOf,
 } from "./progress.ts";
 import { type From, fromText, startOf } from "./range.ts";
+import { beginTallies, count, type Tallies, type Tally } from "./tally.ts";
 import { prepareTarget } from "./target.ts";
 import type { ValueForm } from "./value.ts";
 
@@ -32,6 +34,8 @@ export type ReplayOptions = {
   value: ValueForm;
   /** Send though the target holds records. */
   isAppended: boolean;
+  /** Read the target at the end, and compare. */
+  isCompared: boolean;
   /** Records a second; absent: as fast as it goes. */
   rate?: number | undefined;
   /** Bytes of records in a transaction, about; default 32 MiB. */
@@ -40,6 +44,8 @@ export type ReplayOptions = {
   signal: AbortSignal;
   now: () => number;
   onProgress?: (progress: { sent: number; total: number }) => void;
+  /** While the target is read again. */
+  onCompared?: (progress: { read: number; total: number }) => void;
   /** An outage that is being waited out. */
   onOutage?: (error: Error) => void;
 };
@@ -59,6 +65,8 @@ export type ReplayResult = {
   isResumed: boolean;
   isTargetNew: boolean;
   partitions: number;
+  /** "same": the target holds what it was sent, in order. "expired": it no longer holds all of it. "denied": it may not be read. "off": nobody looked. */
+  comparison: "same" | "expired" | "denied" | "off";
   /** Rows of the table that name no record, and were left. */
   withoutOrigin: number;
 };
@@ -73,13 +81,13 @@ const SLICE_MS = 250;
 /**
  * Sends the records and returns when all are there. Started again after any end it goes on behind the last record that is there, so that each is there once
  * for read-committed readers. Outages are waited out. REPLAY_UNDERWAY where another range has begun into this topic, PRODUCER_FENCED where another run took
- * over, TARGET_UNFIT, ORIGIN_MISSING, USAGE, VERSION_NOT_FOUND, DATA_FILE_MISSING, MESSAGE_TOO_LARGE.
+ * over, REPLAY_DIFFERS where the target does not hold what it was sent, TARGET_UNFIT, ORIGIN_MISSING, USAGE, VERSION_NOT_FOUND, DATA_FILE_MISSING, MESSAGE_TOO_LARGE.
  */
 export async function replay(options: ReplayOptions): Promise<ReplayResult> {
   const { kafka, signal } = options;
   const admin = await kafka.admin();
   try {
-    const run: Run = { hasSent: false, isTargetNew: false, first: null };
+    const run: Run = { hasSent: false, isTargetNew: false, version: null, first: null };
     return await retry(() => attempt(options, admin, run), {
       signal,
       firstMs: 500,
@@ -97,6 +105,7 @@ export async function replay(options: ReplayOptions): Promise<ReplayResult> {
 type Run = {
   hasSent: boolean;
   isTargetNew: boolean;
+  version: number | null;
   /** Where the first of them began. */
   first: { sent: number; isResumed: boolean } | null;
 };
@@ -113,7 +122,9 @@ async function attempt(options: ReplayOptions, admin: Admin, run: Run): Promise<
   try {
     const last = await readProgress(admin, progressTopic, transactionalId, signal);
     // What is under way ends with the rows that it began with.
-    const version = last !== null && !last.isDone ? last.version : (options.to ?? newest.version);
+    const version =
+      last !== null && !last.isDone ? last.version : (run.version ?? options.to ?? newest.version);
+    run.version = version;
     const snapshot = await table.at({ version }, signal);
     const { topic: asked, value } = options;
     const lake = await openLake({
@@ -133,11 +144,20 @@ async function attempt(options: ReplayOptions, admin: Admin, run: Run): Promise<
       const progress: ReplayProgress =
         known === null
           ? {
-              ...{ asked: wanted, version, sent: 0, bytes: 0, reencoded: 0, isDone: false },
+              ...{ asked: wanted, version, sent: 0, bytes: 0, reencoded: 0, isDone: false, isChecked: false },
               reached: await startOf(options.from, { table, lake, signal }),
+              tallies: beginTallies(await admin.watermarks(target)),
             }
           : { ...known, version, isDone: false };
+      if (progress.isChecked) {
+        progress.tallies = beginTallies(await admin.watermarks(target));
+        progress.isChecked = false;
+      }
       run.first ??= { sent: progress.sent, isResumed: known !== null };
+      const commit = async () => {
+        await sink.send(progressTopic, [progressRecord(transactionalId, progress, now())]);
+        await sink.commit();
+      };
       await send(options, {
         sink,
         progress,
@@ -146,12 +166,16 @@ async function attempt(options: ReplayOptions, admin: Admin, run: Run): Promise<
           options.onProgress?.({ sent: progress.sent, total: lake.rows });
         },
         records: lake.records(new Map(progress.reached), signal),
-        commit: async () => {
-          await sink.send(progressTopic, [progressRecord(transactionalId, progress, now())]);
-          await sink.commit();
-        },
+        commit,
       });
+      const comparison = await compare(options, admin, progress.tallies);
+      // What is gone cannot be compared later either.
+      if (comparison === "same" || comparison === "expired") {
+        progress.isChecked = true;
+        await commit();
+      }
       return {
+        comparison,
         ...{ topic: lake.topic, target, progressTopic, version, partitions },
         ...{ sent: progress.sent, bytes: progress.bytes, reencoded: progress.reencoded },
         sentNow: progress.sent - run.first.sent,
@@ -164,6 +188,23 @@ async function attempt(options: ReplayOptions, admin: Admin, run: Run): Promise<
     }
   } finally {
     await sink.close();
+  }
+}
+
+async function compare(
+  { kafka, target, isCompared, onCompared, onOutage, signal }: ReplayOptions,
+  admin: Admin,
+  sent: Tallies,
+): Promise<ReplayResult["comparison"]> {
+  if (!isCompared) return "off";
+  const total = [...sent.values()].reduce((sum, { count }) => sum + count, 0);
+  const onRead = (read: number) => onCompared?.({ read, total });
+  try {
+    return (await checkTarget({ kafka, admin, target, sent, onRead, onOutage, signal })) ? "same" : "expired";
+  } catch (error) {
+    // The right to write is all that sending takes.
+    if (isLabError(error, "KAFKA_DENIED")) return "denied";
+    throw error;
   }
 }
 
@@ -263,10 +304,18 @@ function note(progress: ReplayProgress, records: readonly LakeRecord[]): number 
     bytes += recordBytes(record);
     if (!record.isOriginal) progress.reencoded += 1;
     progress.bytes += record.value?.length ?? 0;
+    count(tallyOf(progress.tallies, record.partition), record);
     const { generation, offset, index } = record;
     const place: Place = { generation, offset, index };
     progress.reached.set(record.partition, place);
   }
   progress.sent += records.length;
   return bytes;
+}
+
+function tallyOf(tallies: Tallies, partition: number): Tally {
+  // A partition that was added since the replay began.
+  const tally = tallies.get(partition) ?? { since: 0n, count: 0, crc: 0 };
+  tallies.set(partition, tally);
+  return tally;
 }
