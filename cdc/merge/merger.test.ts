@@ -1,37 +1,323 @@
 import assert from "node:assert/strict";
+import { readdir } from "node:fs/promises";
 import { test } from "node:test";
-import { mergeTable, remove, upsert } from "../../test/support/merge-table.ts";
+import { around, mergeTable, remove, testMerger, truncate, upsert } from "../../test/support/merge-table.ts";
+import { signal } from "../../test/support/upkeep-table.ts";
+import { deleteRows } from "../../upkeep/delete.ts";
+import { optimize } from "../../upkeep/optimize.ts";
+import { updateRows } from "../../upkeep/update.ts";
+import { verifyTable } from "../../upkeep/verify.ts";
 
 const COLUMNS = { id: "long", name: "string" } as const;
+const COPIES = { configuration: { "delta.enableDeletionVectors": "false" } };
+const none = { inserted: 0, updated: 0, deleted: 0, ignored: 0, folded: 0 };
+const many = (from: number, to: number, at: number) =>
+  Array.from({ length: to - from }, (_, i) => upsert({ id: from + i, name: `n${at}` }, { at: at + i }));
 
 test("rows are inserted, replaced and deleted by their key, and older changes change nothing", async (t) => {
   const one = await mergeTable(t, COLUMNS);
-  assert.deepEqual(
-    await one.merge([upsert({ id: 1, name: "a" }, { at: 1 }), upsert({ id: 2, name: "b" }, { at: 2 })]),
-    {
-      ...{ inserted: 2, updated: 0, deleted: 0, ignored: 0, folded: 0 },
-    },
-  );
-  assert.deepEqual(
-    await one.merge([
-      upsert({ id: 1, name: "A" }, { at: 5 }),
-      remove({ id: 2 }, { at: 6 }),
-      upsert({ id: 3, name: "c" }, { at: 7 }),
-    ]),
-    { inserted: 1, updated: 1, deleted: 1, ignored: 0, folded: 0 },
-  );
-  assert.deepEqual(await one.live(), [
+  const first = [upsert({ id: 1, name: "a" }, { at: 1 }), upsert({ id: 2, name: "b" }, { at: 2 })];
+  assert.deepEqual(await one.merge(first), { ...none, inserted: 2 });
+  const second = [
+    upsert({ id: 1, name: "A" }, { at: 5 }),
+    remove({ id: 2 }, { at: 6 }),
+    upsert({ id: 3, name: "c" }, { at: 7 }),
+  ];
+  assert.deepEqual(await one.merge(second), { ...none, inserted: 1, updated: 1, deleted: 1 });
+  const now = [
     { id: 1, name: "A" },
     { id: 3, name: "c" },
+  ];
+  assert.deepEqual(await one.live(), now);
+  const late = [upsert({ id: 1, name: "old" }, { at: 4 }), upsert({ id: 2, name: "old" }, { at: 3 })];
+  assert.deepEqual(await one.merge(late), { ...none, ignored: 2 });
+  assert.deepEqual(await one.live(), now);
+});
+
+test("a deleted row comes back by a newer change, and only by one", async (t) => {
+  const one = await mergeTable(t, COLUMNS);
+  await one.merge([upsert({ id: 1, name: "a" }, { at: 1 })]);
+  await one.merge([remove({ id: 1 }, { at: 9 })]);
+  await optimize(one.table, { ...one, signal });
+  assert.deepEqual(await one.merge([upsert({ id: 1, name: "b" }, { at: 5 })]), { ...none, ignored: 1 });
+  assert.deepEqual(
+    await one.merge([remove({ id: 2 }, { at: 8 })]),
+    { ...none, ignored: 1 },
+    "nothing was there",
+  );
+  assert.deepEqual(await one.merge([upsert({ id: 2, name: "b" }, { at: 7 })]), { ...none, ignored: 1 });
+  assert.deepEqual(await one.live(), []);
+  assert.deepEqual(await one.merge([upsert({ id: 1, name: "c" }, { at: 10 })]), { ...none, inserted: 1 });
+  assert.deepEqual(await one.live(), [{ id: 1, name: "c" }]);
+});
+
+test("rows that no change made are older than every change", async (t) => {
+  const one = await mergeTable(t, COLUMNS);
+  await one.append("SELECT range AS id, 'bulk' AS name, NULL AS _cdc FROM range(3)");
+  await one.merge([upsert({ id: 1, name: "new" }, { at: 1 }), remove({ id: 2 })]);
+  assert.deepEqual(await one.live(), [
+    { id: 0, name: "bulk" },
+    { id: 1, name: "new" },
+  ]);
+});
+
+for (const [how, options] of [
+  ["marked in a deletion vector", {}],
+  ["left out where their file is written again", COPIES],
+] as const)
+  test(`replaced rows are ${how}, and a file without rows is removed`, async (t) => {
+    const one = await mergeTable(t, COLUMNS, options);
+    await one.merge(many(0, 10, 1));
+    await one.merge(many(10, 20, 100));
+    await one.merge([upsert({ id: 3, name: "x" }, { at: 1000 }), upsert({ id: 4, name: "x" }, { at: 1001 })]);
+    const after = await one.snapshot();
+    const isMarked = options !== COPIES;
+    const vectors = [...after.files()].filter(({ deletionVector }) => deletionVector !== undefined);
+    assert.deepEqual(
+      vectors.map(({ deletionVector }) => deletionVector!.cardinality),
+      isMarked ? [2n] : [],
+    );
+    assert.equal(after.numFiles, 3);
+    assert.equal(after.liveRows(), 20n);
+    await one.merge(many(0, 10, 2000));
+    assert.equal((await one.snapshot()).numFiles, 2, "the first file and the one of two rows are empty");
+    const names = (await one.live()).map(({ name }) => name);
+    assert.deepEqual([...names].sort(), [...Array(10).fill("n100"), ...Array(10).fill("n2000")].sort());
+    const reading = {
+      ...{ memoryLimitBytes: 2 ** 28, threads: 1, tempDir: one.scratchDir },
+      cache: () => assert.fail("the store is local"),
+    };
+    const { damage, orphans } = await verifyTable(one.table.store, { reading }, signal);
+    assert.deepEqual([damage.listed, orphans.files], [[], 0]);
+  });
+
+test("columns that a change leaves out keep what is stored; what nobody told yet is filled by an older change", async (t) => {
+  const one = await mergeTable(t, { id: "long", name: "string", bio: "string", pic: "string" });
+  await one.merge([upsert({ id: 1, name: "a", bio: "long text", pic: "p" }, { at: 1 })]);
+  await one.merge([upsert({ id: 1, name: "b" }, { at: 2, absent: ["bio", "pic"] })]);
+  assert.deepEqual(await one.live(), [{ id: 1, name: "b", bio: "long text", pic: "p" }]);
+  await one.merge([upsert({ id: 2, name: "late" }, { at: 9, absent: ["bio", "pic"] })]);
+  assert.deepEqual(await one.query("SELECT _cdc.missing FROM t WHERE id = 2"), [[["bio", "pic"]]]);
+  const filling = upsert({ id: 2, name: "early", bio: "told" }, { at: 4, absent: ["pic"] });
+  assert.deepEqual(await one.merge([filling]), { ...none, updated: 1 });
+  const rows = await one.query("SELECT name, bio, pic, _cdc.missing, _cdc.hi FROM t WHERE id = 2");
+  assert.deepEqual(rows, [["late", "told", null, ["pic"], 9]]);
+  await one.merge([upsert({ id: 2, name: "early", bio: "older", pic: "q" }, { at: 3 })]);
+  assert.deepEqual(await one.query("SELECT name, bio, pic, _cdc.missing FROM t WHERE id = 2"), [
+    ["late", "told", "q", null],
+  ]);
+  await one.merge([remove({ id: 1 }, { at: 10 })]);
+  await one.merge([upsert({ id: 1, name: "again" }, { at: 11, absent: ["bio", "pic"] })]);
+  assert.deepEqual(await one.query("SELECT bio FROM t WHERE id = 1"), [[null]], "what was deleted stays so");
+});
+
+test("a change without a position keeps that of the row, which does not come back when it is sent again", async (t) => {
+  const one = await mergeTable(t, COLUMNS);
+  await one.merge([upsert({ id: 1, name: "a" }, { at: 7 })]);
+  await one.merge([upsert({ id: 1, name: "snapshot" })]);
+  assert.deepEqual(await one.merge([upsert({ id: 1, name: "resent" }, { at: 5 })]), { ...none, ignored: 1 });
+  assert.deepEqual(await one.query("SELECT name, _cdc.hi FROM t"), [["snapshot", 7]]);
+});
+
+test("a row whose partition changes is in the new one alone", async (t) => {
+  const one = await mergeTable(t, { ...COLUMNS, p: "string" }, { partitionColumns: ["p"] });
+  await one.merge([
+    upsert({ id: 1, name: "a", p: "A" }, { at: 1 }),
+    upsert({ id: 2, name: "b", p: "B" }, { at: 2 }),
+  ]);
+  await one.merge([upsert({ id: 1, name: "a", p: "B" }, { at: 3 }), remove({ id: 2 }, { at: 4 })]);
+  assert.deepEqual(await one.live(), [{ id: 1, name: "a", p: "B" }]);
+});
+
+test("keys of several columns, of text, decimals, dates and bytes, are told apart", async (t) => {
+  const columns = { a: "string", b: "decimal(10,2)", c: "date", d: "binary", v: "long" } as const;
+  const key = ["a", "b", "c", "d"];
+  const one = await mergeTable(t, columns, { keyColumns: key });
+  const row = (a: string, b: number, v: number) => ({ a, b, c: "2026-01-02", d: "AAE=", v });
+  const put = (a: string, b: number, at: number) => upsert(row(a, b, at), { at, key });
+  await one.merge([put("1:", 1, 1), put("1", 1, 2), put("1", 1.5, 3)]);
+  await one.merge([put("1", 1.5, 4), put("é", 1, 5)]);
+  assert.deepEqual(await one.query("SELECT a, b::VARCHAR, v FROM t ORDER BY v"), [
+    ["1:", "1.00", 1],
+    ["1", "1.00", 2],
+    ["1", "1.50", 4],
+    ["é", "1.00", 5],
+  ]);
+});
+
+test("a truncate takes what is older, and what is older and comes later counts for nothing", async (t) => {
+  const one = await mergeTable(t, COLUMNS);
+  await one.merge(many(0, 5, 1));
+  await one.merge([upsert({ id: 9, name: "newer" }, { at: 60 })]);
+  const counts = await one.merge([truncate({ at: 50 }), upsert({ id: 1, name: "after" }, { at: 51 })]);
+  assert.deepEqual(counts, { ...none, inserted: 1, deleted: 5 });
+  assert.deepEqual(await one.merge([upsert({ id: 3, name: "before" }, { at: 40 })]), { ...none, ignored: 1 });
+  const expected = [
+    { id: 1, name: "after" },
+    { id: 9, name: "newer" },
+  ];
+  assert.deepEqual(await one.live(), expected);
+  const other = around(one, await testMerger(t, one));
+  assert.deepEqual(await other.merge([upsert({ id: 3, name: "before" }, { at: 41 })]), {
+    ...none,
+    ignored: 1,
+  });
+  assert.deepEqual(await one.live(), expected, "another worker knows it, too");
+});
+
+test("a merger that starts finds what the one before it left, whoever wrote the files meanwhile", async (t) => {
+  const one = await mergeTable(t, COLUMNS);
+  await one.merge(many(0, 20, 1));
+  await one.merge(many(0, 5, 100));
+  await optimize(one.table, { ...one, signal });
+  await updateRows(one.table, { ...one, set: { name: "'by hand'" }, where: "id = 7", signal });
+  await deleteRows(one.table, { ...one, where: "id = 8", signal });
+  const other = around(one, await testMerger(t, one));
+  for (const [who, at] of [
+    [other, 1000],
+    [one, 2000],
+  ] as const) {
+    const changes = [
+      upsert({ id: 7, name: "x" }, { at }),
+      upsert({ id: 8, name: "y" }, { at }),
+      remove({ id: 9 }, { at }),
+    ];
+    const counts = await who.merge(changes);
+    assert.equal(counts.inserted + counts.updated + counts.deleted, at === 1000 ? 3 : 2);
+    assert.equal((await one.live()).length, 19);
+  }
+});
+
+test("what does not fit the table is told, and the rest is applied without it", async (t) => {
+  const one = await mergeTable(t, COLUMNS);
+  const bad = upsert({ id: "no number", name: "x" }, { at: 2, offset: 77 });
+  const result = await one.apply([upsert({ id: 1, name: "a" }, { at: 1 }), bad]);
+  assert.equal(result.kind, "refused");
+  assert.deepEqual(
+    result.kind === "refused" && result.changes.map(({ place, stage, code }) => [place.offset, stage, code]),
+    [[77n, "schema", "WRONG_TYPE"]],
+  );
+  assert.equal((await one.snapshot()).version, 0, "nothing was committed");
+  await one.merge([upsert({ id: 1, name: "a" }, { at: 1 })]);
+  assert.deepEqual(await one.live(), [{ id: 1, name: "a" }]);
+});
+
+test("a key that the table holds twice is named, and no other key suffers", async (t) => {
+  const one = await mergeTable(t, COLUMNS);
+  await one.append(
+    "SELECT * FROM (VALUES (1, 'a', NULL), (1, 'b', NULL), (2, 'c', NULL)) AS v(id, name, _cdc)",
+  );
+  const result = await one.apply([
+    upsert({ id: 1, name: "x" }, { at: 1, offset: 5 }),
+    upsert({ id: 2, name: "y" }, { at: 2 }),
   ]);
   assert.deepEqual(
-    await one.merge([upsert({ id: 1, name: "old" }, { at: 4 }), upsert({ id: 2, name: "old" }, { at: 3 })]),
-    {
-      ...{ inserted: 0, updated: 0, deleted: 0, ignored: 2, folded: 0 },
-    },
+    result.kind === "refused" && result.changes.map(({ place, code }) => [place.offset, code]),
+    [[5n, "KEY_DOUBLED"]],
   );
-  assert.deepEqual(await one.live(), [
-    { id: 1, name: "A" },
-    { id: 3, name: "c" },
+  await one.merge([upsert({ id: 2, name: "y" }, { at: 2 })]);
+});
+
+test("a key that comes through another Kafka partition is refused unless its position proves the order", async (t) => {
+  const one = await mergeTable(t, COLUMNS);
+  await one.merge([upsert({ id: 1, name: "a" }), upsert({ id: 2, name: "a" }, { at: 5 })]);
+  const result = await one.apply([upsert({ id: 1, name: "b" }, { partition: 1, offset: 9 })]);
+  assert.deepEqual(result.kind === "refused" && result.changes.map(({ code }) => code), [
+    "KEY_MOVED_PARTITION",
   ]);
+  assert.deepEqual(await one.merge([upsert({ id: 2, name: "b" }, { at: 6, partition: 1 })]), {
+    ...none,
+    updated: 1,
+  });
+});
+
+test("new columns and wider types come with the rows that need them", async (t) => {
+  const one = await mergeTable(
+    t,
+    { id: "long", n: "integer" },
+    { configuration: { "delta.enableTypeWidening": "true" } },
+  );
+  await one.merge([upsert({ id: 1, n: 1 }, { at: 1 })]);
+  await one.merge([upsert({ id: 2, n: 5_000_000_000, city: "Bern" }, { at: 2 })]);
+  await one.merge([upsert({ id: 1, n: 7, city: "Chur" }, { at: 3 })]);
+  assert.deepEqual(await one.query("SELECT id, n, city FROM t ORDER BY id"), [
+    [1, 7, "Chur"],
+    [2, 5_000_000_000, "Bern"],
+  ]);
+});
+
+test("rows and positions are one commit, and a position that another moved is a conflict", async (t) => {
+  const one = await mergeTable(t, COLUMNS);
+  const txns = [{ appId: "lab/c-0", version: 5n }];
+  await one.merge([upsert({ id: 1, name: "a" }, { at: 1 })], { txns });
+  const before = await one.snapshot();
+  assert.equal(before.txn("lab/c-0"), 5n);
+  const other = await testMerger(t, one);
+  const folded = {
+    changes: [upsert({ id: 1, name: "b" }, { at: 2 })],
+    truncates: [],
+    folded: 0,
+    uncertain: 0,
+  };
+  const request = {
+    ...{
+      table: one.table,
+      snapshot: before,
+      folded,
+      schema: before.schema,
+      keyColumns: ["id"],
+      readTxns: [],
+    },
+    ...{ txns: [{ appId: "lab/c-0", version: 6n }], lab: () => ({}), signal },
+  };
+  assert.equal((await other.apply(request)).kind, "committed");
+  const late = await one.merger.apply(request);
+  assert.deepEqual(late.kind === "conflict" && late.reason, "txn");
+  assert.deepEqual(await one.live(), [{ id: 1, name: "b" }]);
+});
+
+test("of two mergers at once each sees what the other wrote: no key is there twice, and no file is left behind", async (t) => {
+  const one = await mergeTable(t, COLUMNS);
+  const other = around(one, await testMerger(t, one));
+  for (let round = 0; round < 4; round++) {
+    const at = 1000 * round;
+    await Promise.all([one.merge(many(0, 30, at)), other.merge(many(10, 40, at + 500))]);
+  }
+  const names = (await one.live()).map(({ id, name }) => `${id}:${name}`);
+  const expected = Array.from({ length: 40 }, (_, id) => `${id}:${id < 10 ? "n3000" : "n3500"}`);
+  assert.deepEqual(names.sort(), expected.sort());
+  const known = new Set<string>();
+  for (let version = 0; version <= (await one.snapshot()).version; version++)
+    for (const action of await one.table.commitActions(version, signal))
+      if ("add" in action) known.add(action.add.path);
+  const there = (await readdir(one.tablePath)).filter((name) => name.endsWith(".parquet"));
+  assert.deepEqual(
+    there.filter((name) => !known.has(name)),
+    [],
+  );
+});
+
+test("a merge and an optimize at once both get through, whoever is first", async (t) => {
+  const one = await mergeTable(t, COLUMNS);
+  for (let i = 0; i < 6; i++) await one.merge(many(10 * i, 10 * i + 10, 1));
+  for (let round = 1; round <= 4; round++) {
+    const [counts] = await Promise.all([
+      one.merge(many(0, 60, 1000 * round)),
+      optimize(one.table, { ...one, signal }),
+    ]);
+    assert.deepEqual(counts, { ...none, updated: 60 });
+    await one.merge(many(5 * round, 5 * round + 5, 1000 * round + 500));
+  }
+  assert.equal((await one.live()).length, 60);
+  await optimize(one.table, { ...one, signal });
+  const after = await one.snapshot();
+  assert.deepEqual([after.numFiles, after.liveRows()], [1, 60n]);
+});
+
+test("small files are joined by the merger itself, and it goes on from what came of it", async (t) => {
+  const one = await mergeTable(t, COLUMNS, { merger: { compactEvery: 4 } });
+  for (let i = 0; i < 13; i++) await one.merge(many(0, 20, 1000 * i));
+  assert.ok((await one.snapshot()).numFiles <= 5);
+  const names = new Set((await one.live()).map(({ name }) => name));
+  assert.deepEqual([...names], ["n12000"]);
 });

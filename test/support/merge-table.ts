@@ -1,6 +1,7 @@
 /** What tests of merges share: a keyed table, changes by the dozen, and what is left of them. */
 
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { MergeCounts, MergeResult } from "../../cdc/apply.ts";
@@ -21,6 +22,8 @@ export type MergeTable = TestTable & {
   merge(changes: readonly (Change | Truncate)[], more?: ApplyMore): Promise<MergeCounts>;
   /** Rows that are not marked as deleted, by key, without `_cdc`. */
   live(): Promise<Record<string, unknown>[]>;
+  /** Before the test ends, for tests that make many. */
+  close(): Promise<void>;
 };
 
 type ApplyMore = { txns?: { appId: string; version: bigint }[]; schema?: StructType };
@@ -37,8 +40,9 @@ export async function mergeTable(
   const { keyColumns = ["id"], merger: changed, ...more } = options;
   const configuration = { ...keyedProperties(keyColumns, { deletes: "hidden" }), ...options.configuration };
   const one = await testTable(t, { ...columns, _cdc: CDC_FIELD.type }, { ...more, configuration });
-  const merger = await testMerger(t, one, changed);
-  return { ...one, merger, ...around(one, merger, keyColumns) };
+  const { merger, close } = await openTestMerger(one, changed);
+  t.after(close);
+  return { ...one, merger, ...around(one, merger, keyColumns), close };
 }
 
 /** A merger of its own on a table. */
@@ -47,22 +51,32 @@ export async function testMerger(
   one: Pick<TestTable, "folder">,
   changed: Partial<MergerOptions> = {},
 ): Promise<Merger> {
+  const { merger, close } = await openTestMerger(one, changed);
+  t.after(close);
+  return merger;
+}
+
+async function openTestMerger(
+  { folder }: Pick<TestTable, "folder">,
+  changed: Partial<MergerOptions> = {},
+): Promise<Pick<MergeTable, "merger" | "close">> {
   const memoryLimitBytes = 256 * 2 ** 20;
   const encoder = await openEncoder({
-    stagingDir: join(one.folder, `staging-${Math.random()}`),
+    stagingDir: join(folder, `staging-${randomUUID()}`),
     ...{ memoryLimitBytes, threads: 1 },
   });
   const merger = openMerger({
-    ...{ encoder, scratchDir: join(one.folder, "merge"), memoryLimitBytes, threads: 1, topic: "customers" },
+    ...{ encoder, scratchDir: join(folder, "merge"), memoryLimitBytes, threads: 1, topic: "customers" },
     ...{ onUnknownField: "add", now: Date.now, compactEvery: 0 },
     onCompactionFailure: (error) => assert.fail(error as Error),
     ...changed,
   });
-  t.after(async () => {
-    await merger.close();
-    await encoder.close();
-  });
-  return merger;
+  let closing: Promise<void> | undefined;
+  const close = () => {
+    closing ??= merger.close().then(() => encoder.close());
+    return closing;
+  };
+  return { merger, close };
 }
 
 export function around(
