@@ -29,6 +29,8 @@ export type MergeRequest = {
   readTxns: readonly string[];
   /** `commitInfo.lab`. */
   lab: (counts: MergeCounts) => object;
+  /** Files stand in the store, and the commit is next. */
+  onStored?: () => void;
   signal: AbortSignal;
 };
 

@@ -113,6 +113,7 @@ export function createMerging(
       keyColumns: keyOf(snapshot) ?? decoder?.keyColumns ?? options.keyColumns ?? [],
       txns: txnsOf(input, snapshot, { form: input.appIdForm, isKept: () => false }),
       readTxns: readTxns(input, input.appIdForm),
+      onStored: () => input.onStep("after-upload"),
       lab: (counts) => info(input, all, { ...counts, uncertain: folded.uncertain }),
     };
   }
