@@ -76,18 +76,30 @@ export type Lake = {
   readonly rows: number;
   /** Rows that name no record, because others wrote them: they are not read. */
   readonly withoutOrigin: number;
-  /** The time of the oldest row in ms, about; null where no row has one. */
+  /** The times of the oldest row and the newest in ms, about; null where no row has one. */
   readonly oldestMs: number | null;
+  readonly newestMs: number | null;
   /** The newest generation of each partition, and the oldest. */
   readonly generations: ReadonlyMap<number, { oldest: number; newest: number }>;
   /** For each partition the place before its first record that is not older than `timestampMs`; END where there is none. */
   before(timestampMs: number, signal: AbortSignal): Promise<Map<number, Place>>;
+  /** What is behind `after`, by partition; partitions of which nothing is are left out. */
+  behind(after: Progress, signal: AbortSignal): Promise<Map<number, RowsBehind>>;
+  /** Of values that the table kept the largest one behind `after`, with its key; null where it kept none. */
+  largest(after: Progress, signal: AbortSignal): Promise<{ bytes: number; place: string } | null>;
   /**
    * All records behind `after`, each once, by watermark: partitions keep their order, generation by generation, and no record comes while another partition has
    * an earlier one. An empty list between two others: what comes next takes a while. Can be called once. DATA_FILE_MISSING, CORRUPT_LOG.
    */
   records(after: Progress, signal: AbortSignal): AsyncGenerator<LakeRecord[]>;
   close(): Promise<void>;
+};
+
+/** Rows of a partition: how many, and the first and last of them. */
+export type RowsBehind = {
+  rows: number;
+  first: { generation: number; offset: bigint };
+  last: { generation: number; offset: bigint };
 };
 
 /** Files of a window are read in the memory that is given, with room for their sort; files hold rows packed. */
@@ -138,7 +150,9 @@ export async function openLake(options: LakeOptions): Promise<Lake> {
     const reading = { engine, table, origin, rows, locate, signal, topic: found.topic };
     return {
       ...found,
-      before: (timestampMs) => startsAt(reading, timestampMs),
+      before: (timestampMs, signal) => startsAt({ ...reading, signal }, timestampMs),
+      behind: (after, signal) => rowsBehind({ ...reading, signal }, after),
+      largest: (after, signal) => largestKept({ ...reading, signal }, after),
       records: (after, signal) =>
         readWindows({ ...reading, signal, after, windowRows, isRawWhole, form: options.value ?? "auto" }),
       close,
@@ -183,17 +197,20 @@ async function chooseTopic(engine: Engine, asked: string | undefined, root: stri
   const topic = asked ?? only ?? "";
   await engine.run(`DELETE FROM entries WHERE lo IS NULL OR topic <> ${quoteText(topic)}`, { signal });
   const partitions = await engine.rows(
-    `SELECT part, min(gen) AS oldest, max(gen) AS newest, sum(n)::BIGINT AS n, min(tlo) AS tlo FROM entries GROUP BY part ORDER BY part`,
+    `SELECT part, min(gen) AS oldest, max(gen) AS newest, sum(n)::BIGINT AS n, min(tlo) AS tlo, max(thi) AS thi FROM entries GROUP BY part ORDER BY part`,
     { signal },
   );
-  const times = partitions.flatMap(({ tlo }) => (tlo === null ? [] : [Number((tlo as bigint) / 1000n)]));
+  const times = (name: "tlo" | "thi") =>
+    partitions.flatMap(({ [name]: us }) => (us === null ? [] : [Number((us as bigint) / 1000n)]));
+  const timed = times("tlo").length > 0;
   return {
     topic,
     topics,
     withoutOrigin,
     partitions: partitions.map(({ part }) => Number(part)),
     rows: partitions.reduce((sum, { n }) => sum + Number(n), 0),
-    oldestMs: times.length === 0 ? null : Math.min(...times),
+    oldestMs: timed ? Math.min(...times("tlo")) : null,
+    newestMs: timed ? Math.max(...times("thi")) : null,
     generations: new Map(
       partitions.map(({ part, oldest, newest }) => [
         Number(part),
@@ -203,31 +220,20 @@ async function chooseTopic(engine: Engine, asked: string | undefined, root: stri
   };
 }
 
-async function startsAt(reading: Reading, timestampMs: number): Promise<Map<number, Place>> {
+const GROUP = 500;
+
+/** The rows of a query over `candidates`, asked of the files that `where` takes of `entries`, some at a time. */
+async function* overFiles(reading: Reading, where: string, query: string): AsyncGenerator<Row> {
   const { engine, signal } = reading;
-  const micros = Math.floor(timestampMs) * 1000;
-  const files = await engine.rows(`SELECT DISTINCT file FROM entries WHERE thi >= ${micros} ORDER BY file`, {
+  const files = await engine.rows(`SELECT DISTINCT file FROM entries WHERE ${where} ORDER BY file`, {
     signal,
   });
-  const starts = new Map<number, Place>();
-  for (const { part } of await engine.rows("SELECT DISTINCT part FROM entries", { signal }))
-    starts.set(Number(part), END);
-  const GROUP = 500;
   for (let from = 0; from < files.length; from += GROUP) {
     const places = files.slice(from, from + GROUP).map(({ file }) => Number(file));
     const data = await reading.locate(places);
     try {
       await viewCandidates(reading, places, data);
-      const found = await engine.rows(
-        `SELECT part, min({gen: gen, off: off}) AS first FROM candidates WHERE us >= ${micros} GROUP BY part`,
-        { signal },
-      );
-      for (const { part, first } of found) {
-        const { gen, off } = first as { gen: number; off: bigint };
-        const start = before(gen, off);
-        const known = starts.get(Number(part))!;
-        if (comparePlaces(start, known) < 0) starts.set(Number(part), start);
-      }
+      yield* await engine.rows(query, { signal });
     } catch (error) {
       signal.throwIfAborted();
       throw await explainFailure(error, data);
@@ -235,7 +241,68 @@ async function startsAt(reading: Reading, timestampMs: number): Promise<Map<numb
       await data.close();
     }
   }
+}
+
+type Row = Awaited<ReturnType<Engine["rows"]>>[number];
+type Found = { gen: number; off: bigint };
+
+async function startsAt(reading: Reading, timestampMs: number): Promise<Map<number, Place>> {
+  const { engine, signal } = reading;
+  const micros = Math.floor(timestampMs) * 1000;
+  const starts = new Map<number, Place>();
+  for (const { part } of await engine.rows("SELECT DISTINCT part FROM entries", { signal }))
+    starts.set(Number(part), END);
+  const query = `SELECT part, min({gen: gen, off: off}) AS first FROM candidates WHERE us >= ${micros} GROUP BY part`;
+  for await (const { part, first } of overFiles(reading, `thi >= ${micros}`, query)) {
+    const { gen, off } = first as Found;
+    const start = before(gen, off);
+    const known = starts.get(Number(part))!;
+    if (comparePlaces(start, known) < 0) starts.set(Number(part), start);
+  }
   return starts;
+}
+
+/** SQL over candidates: what is behind these places. */
+function isBehind(after: Progress): string {
+  const cases = [...after].map(
+    ([partition, { generation, offset, index }]) =>
+      `WHEN ${partition} THEN (gen, off, idx) > (${generation}, ${offset}, ${index})`,
+  );
+  return cases.length === 0 ? "true" : `CASE part ${cases.join(" ")} ELSE true END`;
+}
+
+async function rowsBehind(reading: Reading, after: Progress): Promise<Map<number, RowsBehind>> {
+  const all = new Map<number, RowsBehind>();
+  const query = `SELECT part, count(*) AS n, min({gen: gen, off: off}) AS first, max({gen: gen, off: off}) AS last
+    FROM candidates WHERE ${isBehind(after)} GROUP BY part`;
+  const place = ({ gen, off }: Found) => ({ generation: gen, offset: off, index: 0 });
+  for await (const found of overFiles(reading, "true", query)) {
+    const [part, rows] = [Number(found.part), Number(found.n)];
+    const [first, last] = [place(found.first as Found), place(found.last as Found)];
+    const known = all.get(part);
+    all.set(part, {
+      rows: rows + (known?.rows ?? 0),
+      first: known && comparePlaces({ index: 0, ...known.first }, first) < 0 ? known.first : first,
+      last: known && comparePlaces({ index: 0, ...known.last }, last) > 0 ? known.last : last,
+    });
+  }
+  return new Map([...all].sort(([a], [b]) => a - b));
+}
+
+async function largestKept(reading: Reading, after: Progress) {
+  const { raw, key } = reading.origin;
+  if (raw === undefined) return null;
+  let largest: { bytes: number; place: string } | null = null;
+  const query = `SELECT max({bytes: octet_length(${raw}) + coalesce(octet_length(${key}), 0), part: part, off: off}) AS most
+    FROM candidates AS c JOIN "window" AS w ON w."lab file" = c."lab file" AND w."lab row" = c."lab row"
+    WHERE ${raw} IS NOT NULL AND ${isBehind(after)}`;
+  for await (const { most } of overFiles(reading, "true", query)) {
+    if (most === null) continue;
+    const { bytes, part, off } = most as { bytes: bigint; part: number; off: bigint };
+    if (largest === null || Number(bytes) > largest.bytes)
+      largest = { bytes: Number(bytes), place: `${reading.topic}-${part} offset ${off}` };
+  }
+  return largest;
 }
 
 /** Whether statistics say that each row of a file has its raw value. */

@@ -66,7 +66,14 @@ test("rows go back as they came: partition, order, key, headers, time, and what 
         reencoded: 1,
         sentNow: 4,
       },
-      ...{ isResumed: false, isTargetNew: true, partitions: 3, comparison: "same", withoutOrigin: 0 },
+      ...{
+        isResumed: false,
+        isTargetNew: true,
+        partitions: 3,
+        comparison: "same",
+        withoutOrigin: 0,
+        rewrites: [],
+      },
     },
   );
   const found = await readAll(kafka, "x");

@@ -1,13 +1,13 @@
 /** A table back into Kafka: its records in their order, in transactions that each hold how far it came. */
 
-import { isLabError, LabError } from "../core/errors.ts";
+import { isLabError } from "../core/errors.ts";
 import { retry, sleep } from "../core/retry.ts";
 import type { Table } from "../delta/table.ts";
-import { settledOffsets } from "../engine/settled-offsets.ts";
 import type { Admin, Kafka, TransactionalSink } from "../kafka/ports.ts";
 import { recordBytes } from "../kafka/record-batch.ts";
 import { checkTarget } from "./check-target.ts";
-import { type Lake, type LakeRecord, type LakeWork, openLake } from "./lake.ts";
+import { openCourse, type Rewrite } from "./course.ts";
+import type { LakeRecord, LakeWork } from "./lake.ts";
 import type { Place } from "./place.ts";
 import {
   ensureProgressTopic,
@@ -17,7 +17,7 @@ import {
   readProgress,
   transactionalIdOf,
 } from "./progress.ts";
-import { type From, fromText, startOf } from "./range.ts";
+import type { From } from "./range.ts";
 import { beginTallies, count, type Tallies, type Tally } from "./tally.ts";
 import { prepareTarget } from "./target.ts";
 import type { ValueForm } from "./value.ts";
@@ -69,6 +69,8 @@ export type ReplayResult = {
   comparison: "same" | "expired" | "denied" | "off";
   /** Rows of the table that name no record, and were left. */
   withoutOrigin: number;
+  /** Where versions were asked for: those among them that took rows out or changed them. Rows that are gone were not sent. */
+  rewrites: Rewrite[];
 };
 
 const TRANSACTION_BYTES = 32 * 1024 * 1024;
@@ -112,40 +114,26 @@ type Run = {
 
 /** One producer's life: from what was committed to the end, or to an outage. */
 async function attempt(options: ReplayOptions, admin: Admin, run: Run): Promise<ReplayResult> {
-  const { table, kafka, target, work, signal, now } = options;
-  const newest = await table.latest(signal);
-  const tableId = newest.metadata.id;
+  const { table, kafka, target, signal, now } = options;
+  const tableId = (await table.latest(signal)).metadata.id;
   const transactionalId = transactionalIdOf(tableId, target);
   const progressTopic = progressTopicOf(tableId, target);
   await ensureProgressTopic(admin, progressTopic);
   const sink = await kafka.transactionalSink({ transactionalId, timeoutMs: TRANSACTION_TIMEOUT_MS, signal });
   try {
     const last = await readProgress(admin, progressTopic, transactionalId, signal);
-    // What is under way ends with the rows that it began with.
-    const version =
-      last !== null && !last.isDone ? last.version : (run.version ?? options.to ?? newest.version);
+    const course = await openCourse(options, last, run.version ?? undefined);
+    const { lake, version, known, partitions } = course;
     run.version = version;
-    const snapshot = await table.at({ version }, signal);
-    const { topic: asked, value } = options;
-    const lake = await openLake({
-      ...{ table: snapshot, store: table.store, adds: snapshot.files(), topic: asked, value, work, signal },
-    });
     try {
-      requireRows(lake, options.topic, table.store.root);
-      const wanted = { from: fromText(options.from), to: options.to ?? null, topic: lake.topic, value };
-      const known = goOnFrom(last, wanted);
-      const settled = settledOffsets(snapshot, lake.topic);
-      const partitions = Math.max(0, ...lake.partitions, ...settled.keys()) + 1;
-      if (known === null) {
-        const { oldestMs } = lake;
-        const wish = { topic: target, partitions, oldestMs, isAppended: options.isAppended };
-        run.isTargetNew = (await prepareTarget(admin, wish, { nowMs: now(), signal })).isNew;
-      }
+      if (known === null)
+        run.isTargetNew = (await prepareTarget(admin, course.wish, { nowMs: now(), signal })).isNew;
       const progress: ReplayProgress =
         known === null
           ? {
-              ...{ asked: wanted, version, sent: 0, bytes: 0, reencoded: 0, isDone: false, isChecked: false },
-              reached: await startOf(options.from, { table, lake, signal }),
+              ...{ asked: course.asked, version, sent: 0, bytes: 0, reencoded: 0 },
+              ...{ isDone: false, isChecked: false },
+              reached: await course.begin(),
               tallies: beginTallies(await admin.watermarks(target)),
             }
           : { ...known, version, isDone: false };
@@ -182,6 +170,7 @@ async function attempt(options: ReplayOptions, admin: Admin, run: Run): Promise<
         isResumed: run.first.isResumed,
         isTargetNew: run.isTargetNew,
         withoutOrigin: lake.withoutOrigin,
+        rewrites: await course.rewrites(),
       };
     } finally {
       await lake.close();
@@ -206,36 +195,6 @@ async function compare(
     if (isLabError(error, "KAFKA_DENIED")) return "denied";
     throw error;
   }
-}
-
-function requireRows({ topics }: Lake, asked: string | undefined, root: string): void {
-  if (asked === undefined || topics.includes(asked) || topics.length === 0) return;
-  throw new LabError("USAGE", `no row of ${root} comes from topic ${asked}`, {
-    hint: `there are rows of ${topics.join(", ")}`,
-    details: { topic: asked, topics },
-  });
-}
-
-/**
- * The progress to go on from where an earlier run left `last`, or null to begin. What is done goes on with the rows that came since. REPLAY_UNDERWAY
- * where another range was begun and is not done.
- */
-export function goOnFrom(last: ReplayProgress | null, asked: ReplayProgress["asked"]): ReplayProgress | null {
-  if (last === null) return null;
-  const isSame = Object.entries(asked).every(
-    ([name, value]) => last.asked[name as keyof typeof asked] === value,
-  );
-  if (isSame) return last;
-  if (last.isDone) return null;
-  const { from, to, topic, value } = last.asked;
-  throw new LabError(
-    "REPLAY_UNDERWAY",
-    `another replay of the table into this topic is not done: from ${from} to version ${to ?? last.version} of ${topic}, values ${value}, ${last.sent} sent`,
-    {
-      hint: "start it again as it was to end it, or send to another topic",
-      details: { ...last.asked, version: last.version, sent: last.sent },
-    },
-  );
 }
 
 type Sending = {

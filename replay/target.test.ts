@@ -2,12 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isLabError } from "../core/errors.ts";
 import { fakeKafka } from "../kafka/fake.ts";
-import { misfitOf, prepareTarget, type Target } from "./target.ts";
+import { inspectTarget, misfitOf, prepareTarget, type Target } from "./target.ts";
 
 const HOUR = 3_600_000;
 const now = 1_700_000_000_000;
 const at = { nowMs: now, signal: new AbortController().signal };
-const day = { topic: "x", partitions: 2, oldestMs: now - 24 * HOUR, isAppended: false };
+const day: Target = {
+  ...{ topic: "x", source: "s", partitions: 2, oldestMs: now - 24 * HOUR, newestMs: now - HOUR },
+  ...{ isAppended: false, largest: async () => null },
+};
 
 test("a topic that would change or lose what it is sent is refused with the setting to change", () => {
   const misfit = (config: Record<string, string>, target: Partial<Target> = {}) =>
@@ -24,6 +27,16 @@ test("a topic that would change or lose what it is sent is refused with the sett
   );
   assert.equal(misfit({ "message.timestamp.before.max.ms": "9223372036854775807" }), undefined);
   assert.equal(
+    misfit({ "message.timestamp.difference.max.ms": String(HOUR) }),
+    "message.timestamp.difference.max.ms",
+  );
+  const ahead = { newestMs: now + 2 * HOUR };
+  assert.equal(
+    misfit({ "message.timestamp.after.max.ms": String(HOUR) }, ahead),
+    "message.timestamp.after.max.ms",
+  );
+  assert.equal(misfit({ "message.timestamp.after.max.ms": String(3 * HOUR) }, ahead), undefined);
+  assert.equal(
     misfit({ "retention.ms": "0", "message.timestamp.before.max.ms": "0" }, { oldestMs: null }),
     undefined,
   );
@@ -39,7 +52,7 @@ test("a missing topic is made so that it keeps everything; one that is there nee
     );
   assert.deepEqual(await prepareTarget(admin, { ...day, topic: "new" }, at), { isNew: true });
   assert.equal((await admin.partitions("new"))?.length, 2);
-  assert.equal(misfitOf(await admin.topicConfig("new"), { topic: "new", oldestMs: 0 }, now), null);
+  assert.equal(misfitOf(await admin.topicConfig("new"), { ...day, oldestMs: 0 }, now), null);
   assert.deepEqual(await prepareTarget(admin, { ...day, topic: "new" }, at), { isNew: false });
   await unfit("new", { partitions: 3 });
   kafka.createTopic("wide", 7);
@@ -54,4 +67,29 @@ test("a missing topic is made so that it keeps everything; one that is there nee
   transaction.append(5, [{ key: null, value: "never seen" }]);
   transaction.abort();
   assert.deepEqual(await prepareTarget(admin, { ...day, topic: "wide" }, at), { isNew: false });
+});
+
+test("a topic that takes smaller messages than the source did is refused where the largest record does not go into it, and records are not looked into for less", async () => {
+  const kafka = fakeKafka();
+  const admin = await kafka.admin();
+  kafka.createTopic("s", 2, { "max.message.bytes": "5000" });
+  kafka.createTopic("same", 2, { "max.message.bytes": "5000", "retention.ms": "-1" });
+  kafka.createTopic("small", 2, { "max.message.bytes": "2000", "retention.ms": "-1" });
+  const of = (topic: string, bytes: number, source = "s") => ({
+    ...{ ...day, topic, source },
+    largest: async () => ({ bytes, place: "s-1 offset 7" }),
+  });
+  const never = () => Promise.reject(new Error("nobody need know"));
+  assert.equal(await inspectTarget(admin, { ...of("same", 0), largest: never }, at), true);
+  assert.equal(await inspectTarget(admin, of("small", 1800), at), true);
+  for (const source of ["s", "gone"])
+    await assert.rejects(
+      inspectTarget(admin, of("small", 2001, source), at),
+      (error) =>
+        isLabError(error, "TARGET_UNFIT") &&
+        error.details.setting === "max.message.bytes" &&
+        /s-1 offset 7/.test(error.message),
+    );
+  assert.equal(await inspectTarget(admin, { ...day, topic: "missing" }, at), false);
+  assert.equal(await admin.partitions("missing"), null);
 });
