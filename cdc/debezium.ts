@@ -5,14 +5,12 @@
 
 import { type Fault, parseMessage } from "../engine/json-exact.ts";
 import type { JsonObject, JsonValue } from "../engine/json-parse.ts";
-import type { Change } from "./change.ts";
 import { convertRow, fieldSchema, promisedColumns } from "./connect-values.ts";
-import { debeziumPosition, type KeyChange } from "./debezium-position.ts";
+import { debeziumPosition } from "./debezium-position.ts";
 import type { ChangeDecoder, ChangeMessage, DecodedChange } from "./decoder.ts";
 import { emptyObject, isJsonObject, textOf } from "./json-text.ts";
-import { keyText } from "./key.ts";
 import { DEFAULT_PLACEHOLDER, placeholderTest } from "./placeholder.ts";
-import { changeOf, isReserved, reserved } from "./row-change.ts";
+import { rowChanges } from "./row-change.ts";
 import { unwrap } from "./unwrapped.ts";
 
 export type DebeziumOptions = {
@@ -37,11 +35,9 @@ export function createDebeziumDecoder(options: DebeziumOptions): ChangeDecoder {
   function decode(message: ChangeMessage): DecodedChange {
     const decoded = decodeOne(message);
     const [change] = "changes" in decoded ? decoded.changes : [];
-    const before = deleted.get(message.partition);
-    const isTombstone = message.value === null && change !== undefined;
-    if (change?.kind === "delete" && !isTombstone) deleted.set(message.partition, change.key);
+    if (change?.kind === "delete") deleted.set(message.partition, change.key);
     else deleted.delete(message.partition);
-    return isTombstone && before === change.key ? { skipped: "tombstone" } : decoded;
+    return decoded;
   }
 
   function decodeOne(message: ChangeMessage): DecodedChange {
@@ -57,7 +53,7 @@ export function createDebeziumDecoder(options: DebeziumOptions): ChangeDecoder {
     if (other !== null) return { skipped: other };
     return isEnvelope(payload)
       ? envelope(message, payload, schema, key.row)
-      : row(message, payload, schema, key.row);
+      : unwrapped(message, payload, schema, key.row);
   }
 
   /** The message's key as an object, where it is one; null where it is not. */
@@ -91,78 +87,67 @@ export function createDebeziumDecoder(options: DebeziumOptions): ChangeDecoder {
     const operation = textOf(payload.op)!;
     const source = isJsonObject(payload.source) ? payload.source : emptyObject();
     if (operation === "m") return { skipped: "message" };
-    if (operation === "t")
-      return {
-        truncate: { ...orderOf(message, source, null), kind: "truncate", timestampMs: message.timestampMs },
-      };
+    if (operation === "t") return truncate(message, source);
     const columns = columnsFor(key);
     if ("bad" in columns) return columns;
     const images = bothImages(payload, schema);
     if ("bad" in images) return images;
     const { before, after } = images;
     if (operation === "d") {
-      const old = { ...(before ?? emptyObject()), ...(key ?? emptyObject()) };
-      const order = orderOf(message, source, hasHeader(message, NEW_KEY_HEADER) ? "removed" : null);
-      return oneChange(
-        changeOf("delete", Object.assign(emptyObject(), old), columns, {
-          ...order,
-          timestampMs: message.timestampMs,
-        }),
-      );
+      const row = Object.assign(emptyObject(), before, key);
+      const position = debeziumPosition(source, hasHeader(message, NEW_KEY_HEADER) ? "removed" : null);
+      return rowChanges(message, { kind: "delete", row, before: null, keyColumns: columns, position });
     }
-    if (after === null) return fault("CDC_ROW_MISSING", `an operation ${operation} has no row in after`);
-    const order = orderOf(message, source, hasHeader(message, OLD_KEY_HEADER) ? "made" : null);
-    const made = upsert(message, withKey(after, key, columns), columns, order);
-    if ("bad" in made) return made;
-    const removed = before === null ? null : oldKeyOf(before, made.change, columns);
-    if (removed === null) return { changes: [made.change] };
-    const old = changeOf("delete", removed, columns, { ...order, timestampMs: message.timestampMs });
-    return "bad" in old ? old : { changes: [old.change, made.change] };
+    if (after === null) return fault("CDC_ROW_MISSING", `operation ${operation} has no object in after`);
+    const position = debeziumPosition(source, hasHeader(message, OLD_KEY_HEADER) ? "made" : null);
+    return upsert(message, withKey(after, key, columns), { before, keyColumns: columns, position });
   }
 
-  function row(
+  function truncate(
+    { partition, offset, generation, timestampMs }: ChangeMessage,
+    source: JsonObject,
+  ): DecodedChange {
+    const place = { partition, offset, generation };
+    return { truncate: { kind: "truncate", position: debeziumPosition(source, null), place, timestampMs } };
+  }
+
+  function unwrapped(
     message: ChangeMessage,
     payload: JsonObject,
     schema: JsonObject | null,
     key: JsonObject | null,
   ): DecodedChange {
-    const columns = columnsFor(key);
-    if ("bad" in columns) return columns;
+    const keyColumns = columnsFor(key);
+    if ("bad" in keyColumns) return keyColumns;
     const { row, source, isDelete } = unwrap(payload);
     const converted = convertedRow(row, schema);
     if ("bad" in converted) return converted;
-    const order = orderOf(message, source, null);
-    const whole = withKey(converted.row, key, columns);
-    if (isDelete)
-      return oneChange(changeOf("delete", whole, columns, { ...order, timestampMs: message.timestampMs }));
-    return oneChange(upsert(message, whole, columns, order));
+    const whole = withKey(converted.row, key, keyColumns);
+    const told = { before: null, keyColumns, position: debeziumPosition(source, null) };
+    return isDelete
+      ? rowChanges(message, { ...told, kind: "delete", row: whole })
+      : upsert(message, whole, told);
   }
 
   /** Alone it is a delete, ordered by Kafka alone. After one it is for Kafka's compaction; with its headers where the delete itself is not seen. */
   function tombstone(message: ChangeMessage, key: JsonObject | null): DecodedChange {
     if (hasHeader(message, NEW_KEY_HEADER)) return { skipped: "tombstone" };
-    const columns = columnsFor(key);
-    if ("bad" in columns) return columns;
+    const keyColumns = columnsFor(key);
+    if ("bad" in keyColumns) return keyColumns;
     if (key === null)
       return fault("CDC_KEY_MISSING", "a message without a value has no JSON object as its key");
-    const { partition, offset, generation, timestampMs } = message;
-    return oneChange(
-      changeOf("delete", key, columns, {
-        position: null,
-        place: { partition, offset, generation },
-        timestampMs,
-      }),
-    );
+    const told = rowChanges(message, { kind: "delete", row: key, before: null, keyColumns, position: null });
+    const isBehindDelete = "changes" in told && told.changes[0]?.key === deleted.get(message.partition);
+    return isBehindDelete ? { skipped: "tombstone" } : told;
   }
 
   function upsert(
     message: ChangeMessage,
     row: JsonObject,
-    columns: readonly string[],
-    order: ReturnType<typeof orderOf>,
-  ): { change: Change } | { bad: Fault } {
+    told: Pick<Parameters<typeof rowChanges>[1], "before" | "keyColumns" | "position">,
+  ): DecodedChange {
     const absent = Object.keys(row).filter((name) => isPlaceholder(row[name]!));
-    return changeOf("upsert", row, columns, { ...order, timestampMs: message.timestampMs }, absent);
+    return rowChanges(message, { ...told, kind: "upsert", row, absent });
   }
 
   function bothImages(
@@ -181,8 +166,6 @@ export function createDebeziumDecoder(options: DebeziumOptions): ChangeDecoder {
   }
 
   function convertedRow(row: JsonObject, schema: JsonObject | null): { row: JsonObject } | { bad: Fault } {
-    const name = Object.keys(row).find(isReserved);
-    if (name !== undefined) return { bad: reserved(name) };
     if (!schema) return { row };
     promise(schema);
     return convertRow(row, schema, isPlaceholder);
@@ -234,14 +217,6 @@ function otherThanRows(payload: JsonObject): string | null {
   return null;
 }
 
-function orderOf(
-  { partition, offset, generation }: ChangeMessage,
-  source: JsonObject,
-  keyChange: KeyChange,
-): Pick<Change, "position" | "place"> {
-  return { position: debeziumPosition(source, keyChange), place: { partition, offset, generation } };
-}
-
 const hasHeader = ({ headers }: ChangeMessage, name: string) => headers.some(([one]) => one === name);
 
 /** Columns of the key that are not in the row. */
@@ -249,16 +224,6 @@ function withKey(row: JsonObject, key: JsonObject | null, columns: readonly stri
   for (const column of columns)
     if (!Object.hasOwn(row, column) && key && Object.hasOwn(key, column)) row[column] = key[column]!;
   return row;
-}
-
-/** The key that a row had before, where that was another and is told whole. */
-function oldKeyOf(before: JsonObject, { key }: Change, columns: readonly string[]): JsonObject | null {
-  const old = keyText(before, columns);
-  return "key" in old && old.key !== key ? before : null;
-}
-
-function oneChange(made: { change: Change } | { bad: Fault }): DecodedChange {
-  return "bad" in made ? made : { changes: [made.change] };
 }
 
 function fault(code: string, message: string, stage: Fault["stage"] = "schema"): { bad: Fault } {

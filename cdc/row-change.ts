@@ -3,11 +3,13 @@
 import type { Fault } from "../engine/json-exact.ts";
 import type { JsonObject } from "../engine/json-parse.ts";
 import type { Change } from "./change.ts";
+import type { ChangeMessage } from "./decoder.ts";
 import { emptyObject, writeJson } from "./json-text.ts";
 import { keyColumnsOf, keyText } from "./key.ts";
+import type { Position } from "./position.ts";
 
 /** The change, or why the row has no key. Columns in `absent` are left out of it. */
-export function changeOf(
+function changeOf(
   kind: Change["kind"],
   row: JsonObject,
   keyColumns: readonly string[],
@@ -25,10 +27,34 @@ export function changeOf(
   };
 }
 
-/** Our own columns. */
-export const isReserved = (name: string) => name === "_kafka" || name === "_cdc";
+/** The changes of a message about one row: where it had another key before, that one is deleted. `before` is the row as it was, where it is told. */
+export function rowChanges(
+  { partition, offset, generation, timestampMs }: ChangeMessage,
+  told: {
+    kind: Change["kind"];
+    row: JsonObject;
+    before: JsonObject | null;
+    keyColumns: readonly string[];
+    position: Position | null;
+    absent?: readonly string[];
+  },
+): { changes: Change[] } | { bad: Fault } {
+  const { kind, row, before, keyColumns, position } = told;
+  const own = Object.keys(row).find(isReserved);
+  if (own !== undefined) return { bad: reserved(own) };
+  const order = { position, place: { partition, offset, generation }, timestampMs };
+  const made = changeOf(kind, row, keyColumns, order, told.absent);
+  if ("bad" in made) return made;
+  const { change } = made;
+  const old = kind === "upsert" && before ? changeOf("delete", before, keyColumns, order) : null;
+  const isMoved = old !== null && "change" in old && old.change.key !== change.key;
+  return { changes: isMoved ? [old.change, change] : [change] };
+}
 
-export function reserved(name: string): Fault {
+/** Our own columns. */
+const isReserved = (name: string) => name === "_kafka" || name === "_cdc";
+
+function reserved(name: string): Fault {
   return { stage: "schema", code: "RESERVED_FIELD", message: `a field is named ${name}` };
 }
 

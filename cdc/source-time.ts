@@ -45,3 +45,14 @@ export function timeOfDay(count: bigint, unit: TimeUnit): string | null {
 }
 
 const isWithin = (ms: number) => ms >= EARLIEST_MS && ms < LATEST_MS;
+
+const ISO = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:?\d\d)?$/;
+
+/** µs since 1970 of an ISO 8601 text, in UTC where it has no zone; finer fractions are cut. */
+export function isoMicros(text: string | null): bigint | null {
+  const found = ISO.exec(text ?? "");
+  if (!found) return null;
+  const ms = Date.parse(`${found[1]}T${found[2]}${found[4] ?? "Z"}`);
+  if (Number.isNaN(ms)) return null;
+  return BigInt(ms) * 1000n + BigInt((found[3] ?? "").slice(0, 6).padEnd(6, "0"));
+}
