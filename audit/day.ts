@@ -37,6 +37,18 @@ export function dateIn(zone: string, ms: number): string {
   return localDates(zone)(ms);
 }
 
+/** The day that somebody asks for: a date, `today`, or `yesterday`, the date before, however long the day was. USAGE as `dayIn`. */
+export function dayAsked(zone: string, asked: string, nowMs: number): Span & { date: string } {
+  const today = dateIn(zone, nowMs);
+  const date =
+    asked === "today"
+      ? today
+      : asked === "yesterday"
+        ? isoDate(Date.parse(`${today}T00:00:00Z`) - DAY_MS)
+        : asked;
+  return { date, ...dayIn(zone, date) };
+}
+
 function localDates(zone: string): (ms: number) => string {
   let format: Intl.DateTimeFormat;
   try {

@@ -1,6 +1,6 @@
 /** `lab audit day`: the answer for a day, at once or when it is complete. */
 
-import { dateIn, dayIn } from "../audit/day.ts";
+import { dayAsked } from "../audit/day.ts";
 import { answerDay, type DayAnswer } from "../audit/day-answer.ts";
 import { LabError } from "../core/errors.ts";
 import { toJson } from "../core/ops.ts";
@@ -17,8 +17,9 @@ const LOOK_MS = 5_000;
 export async function auditDay(context: Context, values: AuditValues, asked: string): Promise<number> {
   const { screen, common, signal } = context;
   const { timeZone, auditTable, auditTopic } = values;
-  const date = dateOf(asked, (ms) => dateIn(timeZone, ms));
-  const span = dayIn(timeZone, date);
+  if (asked === "")
+    throw new LabError("USAGE", "which day is asked about?", { hint: "lab audit day yesterday" });
+  const { date, ...span } = dayAsked(timeZone, asked, Date.now());
   return withAuditReading(context, values, async (reading, kafka) => {
     await requireAuditTable(reading.query.catalog, { table: auditTable, topic: auditTopic }, signal);
     for (let last = ""; ; ) {
@@ -47,16 +48,4 @@ function waitingFor({ topics }: DayAnswer): string {
     for (const { cause, origin } of findings)
       return origin === "" ? `${topic}: ${cause}` : `${topic}, ${origin}: ${cause}`;
   return "no topic was heard of";
-}
-
-const DAY_MS = 86_400_000;
-
-/** `yesterday` is the day before the one that clocks show, whatever its length. */
-function dateOf(asked: string, dateAt: (ms: number) => string): string {
-  if (asked === "")
-    throw new LabError("USAGE", "which day is asked about?", { hint: "lab audit day yesterday" });
-  const today = dateAt(Date.now());
-  if (asked === "today") return today;
-  if (asked !== "yesterday") return asked;
-  return new Date(Date.parse(`${today}T00:00:00Z`) - DAY_MS).toISOString().slice(0, 10);
 }

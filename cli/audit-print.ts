@@ -4,6 +4,7 @@ import type { TopicAnswer } from "../audit/answer.ts";
 import type { DayAnswer } from "../audit/day-answer.ts";
 import type { Finding, Named } from "../audit/findings.ts";
 import { WINDOW_MS } from "../audit/header.ts";
+import type { AuditDay, AuditedTopic } from "../dashboard/audit.ts";
 import { tableNameOf } from "../ingest/identity.ts";
 import { momentText } from "../query/dates.ts";
 import { visible } from "../query/formats/display.ts";
@@ -18,7 +19,7 @@ const MOST_SHOWN = 20;
 export function auditDocument(
   { date, timeZone, startMs, endMs, ...answer }: NamedAnswer,
   withWindows: boolean,
-): object {
+): AuditDay {
   return {
     ...{ date, timeZone, from: momentText(startMs), to: momentText(endMs), answer: answer.answer },
     ...{ auditLag: answer.auditLag, brokersClock: answer.isBrokersClock },
@@ -27,10 +28,10 @@ export function auditDocument(
 }
 
 /** A topic's answer as JSON: times are text, offsets too. */
-export function topicDocument(
+function topicDocument(
   { findings, origins, windows, completeToMs, spanMs: _, ...topic }: TopicAnswer,
   withWindows: boolean,
-): object {
+): AuditedTopic {
   return {
     ...topic,
     completeTo: momentText(completeToMs),

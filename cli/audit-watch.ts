@@ -4,9 +4,8 @@ import { once } from "node:events";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Registry } from "prom-client";
-import type { AuditAlert } from "../audit/alerts.ts";
+import type { AuditAlert, AuditLook } from "../audit/alerts.ts";
 import { dateIn } from "../audit/day.ts";
-import type { AuditReading } from "../audit/day-answer.ts";
 import { lookAt } from "../audit/look.ts";
 import { createAuditMetrics } from "../audit/metrics.ts";
 import { type AuditWatch, watchAudit } from "../audit/watch.ts";
@@ -23,15 +22,14 @@ import { servePart } from "./serve-part.ts";
 export async function auditWatch(context: Context, values: AuditValues): Promise<number> {
   const { screen, signal, env, common } = context;
   const { timeZone, auditTable, auditTopic } = values;
-  requireUrl(values.webhook);
   dateIn(timeZone, Date.now());
   const log = await context.openLog();
   const registry = new Registry();
   await withAuditReading(context, values, async (reading) => {
     await requireAuditTable(reading.query.catalog, { table: auditTable, topic: auditTopic }, signal);
     const watch = await startAuditWatch({
-      ...{ reading, registry, log, signal, timeZone, everyMs: values.every, data: values.data },
-      webhook: values.webhook,
+      ...{ registry, log, signal, everyMs: values.every, data: values.data, webhook: values.webhook },
+      look: (looking) => lookAt(reading, timeZone, Date.now(), looking),
       onTell: (alert, status) => {
         const message = messageOf(alert, status, Date.now());
         screen.out(common.json ? `${toJson(message)}\n` : `${lineOf(message)}\n`);
@@ -51,24 +49,24 @@ export async function auditWatch(context: Context, values: AuditValues): Promise
   return 0;
 }
 
-/** A watch as the command and the dashboard run it. What was told is kept in the data folder, so that a new start does not tell it again. */
+/** A watch as the command and the dashboard run it. USAGE for what is no address of a webhook. What was told is kept in the data folder, so that a new start does not tell it again. */
 export async function startAuditWatch(options: {
-  reading: AuditReading;
+  look: (signal: AbortSignal) => Promise<AuditLook>;
   registry: Registry;
   log: Log;
   signal: AbortSignal;
-  timeZone: string;
   everyMs: number;
   data: string;
   webhook: string | undefined;
   onTell?: (alert: AuditAlert, status: "firing" | "resolved") => void;
 }): Promise<AuditWatch> {
-  const { reading, log, timeZone, data, webhook, onTell } = options;
+  const { look, log, data, webhook, onTell } = options;
+  requireUrl(webhook);
   const observe = createAuditMetrics(options.registry);
   const file = join(data, "audit-alerts.json");
   return watchAudit({
     ...{ log, everyMs: options.everyMs, signal: options.signal },
-    look: (signal) => lookAt(reading, timeZone, Date.now(), signal),
+    look,
     onLook: observe,
     told: await readTold(file),
     keepTold: (told) => writeTold(file, data, told),

@@ -10,10 +10,12 @@ import { bytes, integer, list, named, port } from "../core/setting-kinds.ts";
 import { SETTINGS, setting } from "../core/settings.ts";
 import { tableNameOf } from "../ingest/identity.ts";
 import { portTaken } from "../services/ports.ts";
+import { AUDIT } from "./audit.ts";
 import { defineCommand } from "./command.ts";
 import { CONNECT_TIMEOUT } from "./connect-timeout.ts";
 import { DEMO_PRODUCERS, demoYaml } from "./demo.ts";
 import { KAFKA, kafkaAccess } from "./kafka-settings.ts";
+import { createLabAudit } from "./lab-audit.ts";
 import { createLabChaos } from "./lab-chaos.ts";
 import { createLabControl } from "./lab-control.ts";
 import { createLabWork } from "./lab-work.ts";
@@ -67,6 +69,7 @@ export const dashboard = defineCommand({
       description: "threads of the engine",
     }),
     connectTimeout: CONNECT_TIMEOUT,
+    ...AUDIT,
     ...OPS,
   },
   stops: "gracefully",
@@ -119,11 +122,17 @@ export const dashboard = defineCommand({
     const ownHost = WILDCARDS.includes(values.host) ? [] : [values.host];
     const watching = new AbortController();
     const watch = { control, log, now: Date.now, signal: watching.signal };
-    const { alerts, ended } = watchAlerts(watch);
+    const { alerts: ofLab, ended } = watchAlerts(watch);
     const ledger = watchLedger({ ...watch, positions: tables.positions });
     const registry = new Registry();
+    const { store, data, expect, timeZone, webhook, auditTable, auditTopic } = values;
+    const audit = await createLabAudit({
+      ...{ store, data, expect, timeZone, webhook, kafka, lab, registry, log, signal: watching.signal },
+      audit: { table: auditTable, topic: auditTopic },
+    });
+    const alerts = () => [...ofLab(), ...audit.alerts()];
     const app = createDashboard({
-      ...{ tables, control, token, alerts, ledger, registry, log, positions: tables.positions },
+      ...{ tables, control, audit, token, alerts, ledger, registry, log, positions: tables.positions },
       marks: marks.read,
       allowedHosts: [...LOOPBACK, ...ownHost, ...values.allowedHosts],
     });
@@ -152,6 +161,7 @@ export const dashboard = defineCommand({
       watching.abort();
       ending.abort(new Error("the dashboard ends"));
       await Promise.all([ended, ledger.ended]);
+      await audit.close();
       await tables.close();
       await marks.close();
       await control.close();

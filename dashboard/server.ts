@@ -7,6 +7,8 @@ import { asLabError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import type { Alert } from "./alerts.ts";
 import { apiRoutes } from "./api.ts";
+import type { AuditControl } from "./audit.ts";
+import { auditRoutes } from "./audit-api.ts";
 import { chaosRoutes } from "./chaos-api.ts";
 import { watchChaos } from "./chaos-watch.ts";
 import type { LabControl } from "./control.ts";
@@ -32,6 +34,8 @@ export type DashboardOptions = {
   marks?: MarkReader;
   /** What GET /api/ledger answers and the page shows; none where nobody counts. */
   ledger?: Pick<LedgerWatch, "ledgers" | "listen">;
+  /** What GET /api/audit answers; absent where nothing is audited. */
+  audit?: Pick<AuditControl, "day">;
   /** Where its numbers are kept; one of its own unless given. */
   registry?: Registry;
   log: Log;
@@ -99,6 +103,7 @@ export function createDashboard(options: DashboardOptions): Express {
       .flatMap(({ table, verdict, lines }) => lines.map((line) => ({ table, verdict, ...line })));
     return sendJson(request, response, lines);
   });
+  app.use("/api", auditRoutes(options.audit ?? null));
   app.use("/api", work.routes);
   app.use("/api", chaosRoutes(chaos, events.tell));
   app.use("/api", apiRoutes(tables, options.positions ?? NO_POSITIONS, options.marks ?? NO_MARKS));
@@ -113,6 +118,7 @@ export function createDashboard(options: DashboardOptions): Express {
   app.get(["/", "/t/*rest", "/sql"], (_, response) =>
     response.sendFile("index.html", { root: PAGE, ...asset }),
   );
+  app.get("/audit", (_, response) => response.sendFile("audit.html", { root: PAGE, ...asset }));
   app.use((_, response) => void response.status(404).type("text/plain").send("not found\n"));
   app.use(replyError(log));
   return app;

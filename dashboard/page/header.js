@@ -3,6 +3,7 @@
 import { byId, h, keepInLine, setAttribute, setText } from "./dom.js";
 import { clock, count, duration } from "./format.js";
 import { currentVersion, historyOf, summaryOf, view } from "./state.js";
+import { connectTheme } from "./theme.js";
 
 /**
  * @param {{ choose: (table: string) => void, pin: () => void, goLive: () => void, retryNow: () => void, themeChanged: () => void }} act
@@ -83,17 +84,3 @@ export function headerView(act) {
 
 /** @param {import("./state.js").State} state */
 const newest = (state) => summaryOf(state)?.version ?? historyOf(state)?.entries.at(-1)?.version ?? null;
-
-/** @param {() => void} changed */
-function connectTheme(changed) {
-  const select = /** @type {HTMLSelectElement} */ (byId("theme"));
-  const root = document.documentElement;
-  select.value = root.dataset.theme ?? "system";
-  select.addEventListener("change", () => {
-    if (select.value === "system") delete root.dataset.theme;
-    else root.dataset.theme = select.value;
-    localStorage.setItem("theme", select.value);
-    changed();
-  });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", changed);
-}
