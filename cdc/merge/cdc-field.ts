@@ -70,18 +70,18 @@ export type Stored = {
 };
 
 /** The column's value as JSON text, in digits that no double has gone through. */
-export function cdcJson({ position, place }: Order, row: { isDeleted: boolean; missing: readonly string[] }) {
-  const members = position
-    ? [
-        `"src":${JSON.stringify(position.source)},"hi":${position.hi},"lo":${position.lo},"sub":${position.sub}`,
-        ...(position.timeMicros === null ? [] : [`"ts":"${isoMicros(position.timeMicros)}"`]),
-        `"snapshot":${position.isSnapshot}`,
-      ]
-    : [];
-  members.push(`"deleted":${row.isDeleted}`);
-  members.push(`"partition":${place.partition},"offset":${place.offset},"generation":${place.generation}`);
-  if (row.missing.length > 0) members.push(`"missing":${JSON.stringify(row.missing)}`);
-  return `{${members.join(",")}}`;
+export function cdcJson(
+  { position, place }: Order,
+  row: { isDeleted: boolean; missing: readonly string[] },
+): string {
+  const time =
+    position === null || position.timeMicros === null ? "" : `"ts":"${isoMicros(position.timeMicros)}",`;
+  const from =
+    position === null
+      ? ""
+      : `"src":${JSON.stringify(position.source)},"hi":${position.hi},"lo":${position.lo},"sub":${position.sub},${time}"snapshot":${position.isSnapshot},`;
+  const missing = row.missing.length > 0 ? `,"missing":${JSON.stringify(row.missing)}` : "";
+  return `{${from}"deleted":${row.isDeleted},"partition":${place.partition},"offset":${place.offset},"generation":${place.generation}${missing}}`;
 }
 
 /** ISO text of a time in µs since 1970. */

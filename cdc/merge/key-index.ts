@@ -15,7 +15,15 @@ import { createRelation, FILE_PLACE, literalPath, ROW_PLACE } from "../../engine
 import { sqlType } from "../../engine/sql-types.ts";
 import { groupsOf } from "../../upkeep/matches.ts";
 import { CDC_FIELD, hasCdcField, type Stored } from "./cdc-field.ts";
-import { createKeyTable, type Entry, FLAGS, type KeyHash, type KeyTable, ROW_COLUMNS } from "./key-table.ts";
+import {
+  createKeyTable,
+  type Entry,
+  FLAGS,
+  type KeyHash,
+  type KeyTable,
+  ROW_COLUMNS,
+  words,
+} from "./key-table.ts";
 
 /** A live data file, and which of its rows are gone. */
 export type IndexedFile = { add: Add; deleted: Float64Array | undefined };
@@ -183,33 +191,34 @@ export function createKeyIndex(options: {
         const columns = ["file_row_number", `(${isKeyless})`, ...hashesOf(keyColumns)];
         const stored = new Map<number, Located>();
         const hashes = new Map<number, KeyHash>();
-        const [doubled, keyless]: number[][] = [[], []];
-        const seen = new Map<string, number[]>();
+        const [doubled, keyless, twins]: [number[], number[], number[]] = [[], [], []];
+        const seen = createKeyTable();
+        seen.addFile(0);
         for await (const { rows, columns: chunk } of numberChunks(
           session,
           `SELECT ${columns.map((column) => `coalesce(${column}::BIGINT, 0)`).join(", ")}
            FROM read_parquet(${quoteText(literalPath(staged))}, file_row_number = true, hive_partitioning = false)`,
           signal,
-        ))
-          for (let i = 0; i < rows; i++) {
-            const at = Number(chunk[0]![i]);
-            if (chunk[1]![i] === 1n) {
-              keyless!.push(at);
+        )) {
+          const [places, isNull, one, other] = chunk.map(words);
+          for (let i = 0; i < 2 * rows; i += 2) {
+            const at = places![i]!;
+            if (isNull![i] === 1) {
+              keyless.push(at);
               continue;
             }
-            const hash = hashOf(chunk[2]![i]!, chunk[3]![i]!);
+            const hash: KeyHash = [one![i]!, one![i + 1]!, other![i]!, other![i + 1]!];
             hashes.set(at, hash);
-            const text = hash.join();
-            const same = seen.get(text);
-            if (same) same.push(at);
-            else seen.set(text, [at]);
+            const twin = seen.find(hash);
+            if (twin) twins.push(twin.row, at);
+            else seen.put(hash, { file: 0, row: at, order: null, isDeleted: false, missing: [] });
             const entry = keys.find(hash);
             if (entry === undefined) continue;
             stored.set(at, located(entry));
-            if (entry.isDoubled) doubled!.push(at);
+            if (entry.isDoubled) doubled.push(at);
           }
-        const twins = [...seen.values()].flatMap((same) => (same.length > 1 ? same : []));
-        return { stored, hashes, doubled: doubled!, twins, keyless: keyless! };
+        }
+        return { stored, hashes, doubled, twins: [...new Set(twins)], keyless };
       } finally {
         session.close();
       }

@@ -73,6 +73,7 @@ const FIRST_ROOM = 1 << 12;
 const GONE = -1;
 const { hasOrder, hasPosition, hasTime, isSnapshot, isDeleted } = FLAGS;
 const IS_DOUBLED = 32;
+const NOTHING: readonly string[] = [];
 
 export function createKeyTable(): KeyTable {
   let room = FIRST_ROOM;
@@ -214,8 +215,12 @@ export function createKeyTable(): KeyTable {
   function entryOf(id: number): Entry {
     const flag = flags[id]!;
     return {
-      ...{ id, file: files[id]!, row: rows[id]!, order: orderOf(id) },
-      ...{ isDeleted: (flag & isDeleted) !== 0, missing: missing.get(id) ?? [] },
+      id,
+      file: files[id]!,
+      row: rows[id]!,
+      order: orderOf(id),
+      isDeleted: (flag & isDeleted) !== 0,
+      missing: missing.get(id) ?? NOTHING,
       isDoubled: (flag & IS_DOUBLED) !== 0,
     };
   }
@@ -273,6 +278,6 @@ function copied<A extends { set(from: A): void }>(from: A, to: A): A {
 }
 
 /** The halves of 64-bit numbers, the low one first. */
-function words(column: BigInt64Array): Uint32Array {
+export function words(column: BigInt64Array): Uint32Array {
   return new Uint32Array(column.buffer, column.byteOffset, 2 * column.length);
 }

@@ -224,7 +224,12 @@ async function planFor(
     const isFill = verdict.kind === "fill";
     const isOfNoLog = !isFill && change.position === null && stored?.order?.position != null;
     rows.push({
-      ...{ at, change, stored, isFill, missing: verdict.missing, keepsPosition: isOfNoLog },
+      at,
+      change,
+      stored,
+      isFill,
+      missing: verdict.missing,
+      keepsPosition: isOfNoLog,
       columns: isFill ? verdict.columns : verdict.keep,
       effect: isFill ? "update" : verdict.effect,
     });

@@ -64,30 +64,48 @@ export async function stage(changes: readonly Change[], options: StageOptions): 
 }
 
 function batchOf(changes: readonly Change[], topic: string): RawBatch {
-  const batch = createRawBatch({
-    capacityBytes: changes.reduce((sum, { row }) => sum + row.length + 256, 0),
-  });
-  for (const change of changes) {
-    const { partition, offset, generation } = change.place;
+  const tails = changes.map(tailOf);
+  const most = changes.reduce((sum, { row }, i) => sum + row.length + 3 * tails[i]!.length, 0);
+  const bytes = Buffer.allocUnsafe(most);
+  const batch = createRawBatch({ capacityBytes: most });
+  let start = 0;
+  for (const [i, change] of changes.entries()) {
+    const kept = endOfRow(change.row);
+    bytes.set(kept === change.row.length ? change.row : change.row.subarray(0, kept), start);
+    const end = start + kept + bytes.write(tails[i]!, start + kept);
     batch.append({
-      ...{ topic, partition, offset, generation, timestampMs: change.timestampMs, timestampType: "create" },
-      ...{ key: null, headers: [], value: withCdc(change) },
+      topic,
+      partition: change.place.partition,
+      offset: change.place.offset,
+      generation: change.place.generation,
+      timestampMs: change.timestampMs,
+      timestampType: "create",
+      key: null,
+      headers: NO_HEADERS,
+      value: bytes.subarray(start, end),
     });
+    start = end;
   }
   return batch;
 }
 
+const NO_HEADERS: readonly [] = [];
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** The row with `_cdc` as its last member. */
-function withCdc(change: Change): Uint8Array {
+/** What follows the members of a row: `_cdc` as its last one. */
+function tailOf(change: Change): string {
   const { row } = change;
-  const cdc = cdcJson(change, { isDeleted: change.kind === "delete", missing: change.absent });
-  let end = row.length - 1;
-  while (end > 0 && row[end] !== CLOSE_BRACE) end--;
-  let last = end - 1;
+  let last = endOfRow(row) - 1;
   while (last > 0 && row[last]! <= 0x20) last--;
   const comma = row[last] === OPEN_BRACE ? "" : ",";
-  return Buffer.concat([row.subarray(0, end), Buffer.from(`${comma}"${CDC_FIELD.name}":${cdc}}`)]);
+  const cdc = cdcJson(change, { isDeleted: change.kind === "delete", missing: change.absent });
+  return `${comma}"${CDC_FIELD.name}":${cdc}}`;
+}
+
+/** Where the brace that closes the row stands. */
+function endOfRow(row: Uint8Array): number {
+  let end = row.length - 1;
+  while (end > 0 && row[end] !== CLOSE_BRACE) end--;
+  return end;
 }
