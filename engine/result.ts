@@ -86,7 +86,7 @@ export async function stream(
     }
   }
   const result = await guarded(() =>
-    options.selectOnly ? streamSelect(connection, sql) : connection.stream(sql),
+    options.selectOnly ? streamSelect(connection, sql) : streamPrepared(connection, sql),
   );
   const readers = result.columnTypes().map(readerOf);
   /** Why a statement ended in the middle: streaming ends without a word then, so it is run once more and not streamed. */
@@ -130,6 +130,16 @@ export async function stream(
     type: valueType(result.columnType(index)),
   }));
   return { columns, chunks: chunks() };
+}
+
+/** As the connection's own `stream`, which first looks for several statements: a way to another thread and back. */
+async function streamPrepared(connection: DuckDBConnection, sql: string): Promise<DuckDBResult> {
+  const prepared = await connection.prepare(sql);
+  try {
+    return await prepared.stream();
+  } finally {
+    prepared.destroySync();
+  }
 }
 
 async function streamSelect(connection: DuckDBConnection, sql: string): Promise<DuckDBResult> {

@@ -2,7 +2,8 @@
 
 import { LabError } from "../core/errors.ts";
 import type { Add } from "../delta/actions.ts";
-import type { StructField } from "../delta/types.ts";
+import { parseValue } from "../delta/partition-value.ts";
+import type { DataType, StructField } from "../delta/types.ts";
 import { type MappingMode, physicalName } from "./column-mapping.ts";
 import { type Engine, quoteName, quoteText } from "./instance.ts";
 import type { RelationOptions, ScanFile } from "./scan.ts";
@@ -89,6 +90,45 @@ export async function partitionValuesOf(
   );
   await engine.run(`DROP TABLE ${quoteName(texts)}`, { signal });
   return { join: ` JOIN ${quoteName(parts)} AS p ON p.i = f.file_index`, valueOf: (index) => `p.p${index}` };
+}
+
+/**
+ * The value of each partition column as SQL of a scan `f` over these files: a constant, or one of a list. Undefined where a join does better, and
+ * where a value is none of its column's, of which only `partitionValuesOf` complains.
+ */
+export function partitionConstants(
+  fields: readonly StructField[],
+  files: readonly ScanFile[],
+  mode: MappingMode,
+): ReadonlyMap<StructField, string> | undefined {
+  const found = new Map<StructField, string>();
+  for (const field of fields) {
+    const texts = files.map(({ add }) => textsOf(add, [field], mode)[0]!);
+    const distinct = new Set(texts);
+    const isOne = distinct.size === 1;
+    if (!isOne && files.length > MAX_LOOKED_UP) return undefined;
+    for (const text of distinct) if (text !== null && !isSurely(field.type, text)) return undefined;
+    const constants = (isOne ? [...distinct] : texts).map(
+      (text) => `CAST(${textConstant(text)} AS ${sqlType(field.type)})`,
+    );
+    found.set(field, isOne ? constants[0]! : `[${constants.join(", ")}][CAST(f.file_index AS BIGINT) + 1]`);
+  }
+  return found;
+}
+
+/** Bits of whole numbers. */
+const WHOLE: Readonly<Record<string, bigint>> = { byte: 8n, short: 16n, integer: 32n, long: 64n };
+const TEMPORAL = new Set<DataType>(["date", "timestamp", "timestamp_ntz"]);
+
+/** Whether DuckDB takes a text for a value of the type, without being asked; only ever too few. */
+function isSurely(type: DataType, text: string): boolean {
+  if (type === "string") return true;
+  if (type === "boolean") return text === "true" || text === "false";
+  if (TEMPORAL.has(type)) return /^[1-9]\d{3}-/.test(text) && parseValue(type, text) !== undefined;
+  const bits = typeof type === "string" ? WHOLE[type] : undefined;
+  if (bits === undefined || !/^-?\d{1,19}$/.test(text)) return false;
+  const limit = 2n ** (bits - 1n);
+  return BigInt(text) >= -limit && BigInt(text) < limit;
 }
 
 /** Null where the value is NULL. A column may be named like something that every object has. */

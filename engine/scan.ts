@@ -129,12 +129,7 @@ async function scanOf(
     from += ` SEMI JOIN ${only} AS o ON o.i = f.file_index AND o.r = f.file_row_number`;
   }
   const select = columns.map(({ field, inner, partition }) => {
-    const value =
-      partition >= 0
-        ? partitions.valueOf(partition)
-        : field.type === "void"
-          ? nullOf(field)
-          : logicalValue(`f.${inner}`, field.type, mode);
+    const value = partition >= 0 ? partitions.valueOf(partition) : valueInScan(inner, field, mode);
     return `${value} AS ${quoteName(field.name)}`;
   });
   if (options.withPlaces)
@@ -157,7 +152,10 @@ export function literalPath(path: string): string {
  * ignoring case, at every level; what is missing is NULL. It must not be empty, so a table without such columns gets one that
  * no file has.
  */
-function schemaByName(columns: readonly ScanColumn[], mode: MappingMode): string {
+export function schemaByName(
+  columns: readonly Pick<ScanColumn, "field" | "inner">[],
+  mode: MappingMode,
+): string {
   const entries = columns.map(({ field, inner }) =>
     entry(quoteText(physicalName(field, mode)), inner, sqlType(physicalType(field.type, mode))),
   );
@@ -176,6 +174,11 @@ function schemaById(columns: readonly ScanColumn[]): string {
 
 function entry(key: string, inner: string, type: string): string {
   return `${key}: {name: ${quoteText(inner)}, type: ${quoteText(type)}, default_value: NULL}`;
+}
+
+/** A column that is no partition column, from the scan `f` in which it is called `inner`. */
+export function valueInScan(inner: string, field: StructField, mode: MappingMode): string {
+  return field.type === "void" ? nullOf(field) : logicalValue(`f.${inner}`, field.type, mode);
 }
 
 function nullOf(field: StructField): string {

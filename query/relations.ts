@@ -4,8 +4,9 @@ import type { Add } from "../delta/actions.ts";
 import type { Store } from "../delta/store/store.ts";
 import { locateFiles } from "../engine/data-files.ts";
 import type { FileCache } from "../engine/file-cache.ts";
-import type { Engine } from "../engine/instance.ts";
+import { type Engine, quoteName } from "../engine/instance.ts";
 import { allowedPathsOf, createRelation, type DataFiles, type RelationOptions } from "../engine/scan.ts";
+import { relationText } from "../engine/scan-text.ts";
 import type { Engines, EngineUse } from "./engines.ts";
 
 export type Reading = {
@@ -23,10 +24,16 @@ export type Source = {
   only?: readonly Float64Array[];
   /** Rows also tell their file, by its place in `adds`, and their position in it: see `createRelation`. */
   withPlaces?: boolean;
+  /** The only columns that matter, see `relationText`; default: all. */
+  names?: ReadonlySet<string> | undefined;
 };
 
 export type Relations = {
   engine: Engine;
+  /** What a statement begins with that reads the sources without views; undefined where it takes those, and they are made. */
+  text: string | undefined;
+  /** Makes the views that `text` stands for. */
+  makeViews(): Promise<void>;
   /** Turns an error of reading into DATA_FILE_MISSING where a file of the views is gone. */
   explain(error: unknown): Promise<unknown>;
   close(): Promise<void>;
@@ -36,16 +43,17 @@ export type Trust = "readers" | "any" | "strangers";
 
 /**
  * `trust` is what is known of the statements that will run: "readers" change nothing beyond their own engine, "any" may, and
- * "strangers" can read the files of the views and nothing else. Default "readers". DATA_FILE_MISSING, UNSUPPORTED_FEATURE.
+ * "strangers" can read the files of the views and nothing else. Default "readers", which may run in `engine`: it is closed with the relations.
+ * With `asText` no view is made where none is needed. DATA_FILE_MISSING, UNSUPPORTED_FEATURE.
  */
 export async function openRelations(
   reading: Reading,
   sources: readonly Source[],
-  options: { trust?: Trust; signal: AbortSignal },
+  options: { trust?: Trust; engine?: Engine | undefined; asText?: boolean; signal: AbortSignal },
 ): Promise<Relations> {
-  const { signal } = options;
+  const { trust = "readers", signal } = options;
   const held: DataFiles[] = [];
-  let engine: Engine | undefined;
+  let { engine } = options;
   const close = async () => {
     engine?.close();
     for (const data of held) await data.close();
@@ -58,12 +66,18 @@ export async function openRelations(
         only ? { ...data, files: data.files.map((file, at) => ({ ...file, only: only[at]! })) } : data,
       );
     }
-    engine = await reading.engines.open(engineUse(options.trust ?? "readers", held));
-    for (const [index, { view, table, withPlaces = false }] of sources.entries()) {
-      await createRelation(engine, { name: view, table, data: held[index]!, withPlaces, signal });
-    }
+    engine ??= await reading.engines.open(engineUse(trust, held));
+    const open = engine;
+    const makeViews = async () => {
+      for (const [index, { view, table, withPlaces = false }] of sources.entries())
+        await createRelation(open, { name: view, table, data: held[index]!, withPlaces, signal });
+    };
+    const text = options.asText ? withText(sources, held) : undefined;
+    if (text === undefined) await makeViews();
     return {
       engine,
+      text,
+      makeViews,
       async explain(error) {
         for (const data of held) {
           const found = await data.explain(error);
@@ -77,6 +91,17 @@ export async function openRelations(
     await close();
     throw error;
   }
+}
+
+/** Each source under its name; undefined where one of them is no mere text. */
+function withText(sources: readonly Source[], held: readonly DataFiles[]): string | undefined {
+  const texts: string[] = [];
+  for (const [index, { view, table, names }] of sources.entries()) {
+    const text = relationText({ table, files: held[index]!.files, names });
+    if (text === undefined) return undefined;
+    texts.push(`${quoteName(view)} AS NOT MATERIALIZED (${text})`);
+  }
+  return texts.length === 0 ? "" : `WITH ${texts.join(", ")} `;
 }
 
 function engineUse(trust: Trust, held: readonly DataFiles[]): EngineUse {

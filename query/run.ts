@@ -2,15 +2,17 @@
 
 import type { Add } from "../delta/actions.ts";
 import type { Snapshot } from "../delta/table.ts";
+import type { Engine } from "../engine/instance.ts";
 import { matchingFiles } from "../engine/prune.ts";
 import type { Predicate } from "../engine/prune-predicate.ts";
 import { type Column, stream, type Value } from "../engine/result.ts";
 import type { Catalog } from "./catalog.ts";
 import { type Cell, toCell } from "./cells.ts";
 import { filtersOf } from "./filters.ts";
+import { mayFollowWith, namesIn } from "./named-columns.ts";
 import { openRelations, type Reading, type Trust } from "./relations.ts";
 import { type AskedPoint, resolve } from "./resolve.ts";
-import { asSqlError, isReadError } from "./sql-error.ts";
+import { asSqlError, isReadError, isStatementError } from "./sql-error.ts";
 import { parseStatement } from "./statement.ts";
 import { leavesTraces } from "./syntax-tree.ts";
 
@@ -60,31 +62,40 @@ export async function startQuery(
   options: StartOptions,
 ): Promise<RunningQuery> {
   const { signal, untrusted = false } = options;
-  const { relations, filters, runnable, trust } = await prepare(context, sql, options);
-  const sources = relations.map(({ view, named, snapshot }) => ({
-    view,
-    table: snapshot,
-    store: named.table.store,
-    adds: filesOf(snapshot, filters.get(view)),
-  }));
+  const { relations, sources, runnable, ...how } = await prepare(context, sql, options);
   const files = {
     read: sources.reduce((sum, { adds }) => sum + adds.length, 0),
     total: relations.reduce((sum, { snapshot }) => sum + snapshot.numFiles, 0),
   };
-  const opened = await openRelations(context, sources, { trust, signal });
+  const opened = await openRelations(context, sources, { ...how, signal });
+  let before = opened.text ?? "";
+  const start = async () => {
+    const run = () => stream(opened.engine, before + runnable.sql, signal, { selectOnly: untrusted });
+    if (before === "") return run();
+    try {
+      return await run();
+    } catch (error) {
+      if (!isStatementError(error)) throw error;
+      // Of views the engine knows all columns, for the names that it suggests.
+      before = "";
+      await opened.makeViews();
+      return run();
+    }
+  };
   const explain = async (error: unknown) => {
     signal.throwIfAborted();
     if (isReadError(error)) {
       const missing = await opened.explain(error);
       if (missing !== error) return missing;
     }
-    return asSqlError(error, sql, ({ position }) =>
-      position === undefined ? undefined : runnable.place(position),
-    );
+    return asSqlError(error, sql, ({ position }) => {
+      const own = (position ?? -1) - Buffer.byteLength(before);
+      return own < 0 ? undefined : runnable.place(own);
+    });
   };
   try {
     options.onRun?.();
-    const result = await stream(opened.engine, runnable.sql, signal, { selectOnly: untrusted });
+    const result = await start();
     const tables = relations.map(({ named, snapshot }) => ({
       name: named.name,
       version: snapshot.version,
@@ -98,20 +109,31 @@ export async function startQuery(
   }
 }
 
-/** What can be known of a statement before a file is touched. */
+/** What can be known of a statement before a file is touched. An `engine` is open, for who runs it. */
 async function prepare(context: QueryContext, sql: string, options: StartOptions) {
   const { signal, untrusted = false, readAll = false } = options;
   const parser = await context.engines.open({ kind: untrusted ? "parse" : "read" });
+  let engine: Engine | undefined;
   try {
     const statement = await parseStatement(parser, sql, { untrusted, signal });
-    const trust: Trust = untrusted ? "strangers" : leavesTraces(statement.tree) ? "any" : "readers";
+    const { tree } = statement;
+    const trust: Trust = untrusted ? "strangers" : leavesTraces(tree) ? "any" : "readers";
     const resolved = await resolve(statement, { ...options, untrusted, catalog: context.catalog });
+    const { relations } = resolved;
     const filters = readAll
       ? new Map<string, Predicate>()
       : await filtersOf(parser, statement, resolved, signal);
-    return { relations: resolved.relations, filters, runnable: await statement.over(resolved.views), trust };
+    const asText = mayFollowWith(tree);
+    const names = asText ? namesIn(tree) : undefined;
+    const sources = relations.map(({ view, named, snapshot }) => ({
+      ...{ view, table: snapshot, names, store: named.table.store },
+      adds: filesOf(snapshot, filters.get(view)),
+    }));
+    const runnable = await statement.over(resolved.views);
+    if (trust === "readers") engine = parser;
+    return { relations, sources, runnable, trust, asText, engine };
   } finally {
-    parser.close();
+    if (engine === undefined) parser.close();
   }
 }
 

@@ -25,6 +25,11 @@ export function isReadError(error: unknown): boolean {
   return found !== undefined && (found.type === "IO" || /\bfile ['"]/i.test(found.message));
 }
 
+/** Whether the engine complains of the statement as such: nothing of it has run. */
+export function isStatementError(error: unknown): boolean {
+  return ["Binder", "Catalog", "Parser"].includes(engineError(error)?.type ?? "");
+}
+
 export function sqlError(
   found: EngineError,
   sql: string,

@@ -1,0 +1,50 @@
+/** Which columns of its tables a statement may mean, and whether the tables may stand before it as a WITH. */
+
+import { foldCase } from "../engine/prune-columns.ts";
+import { isNode, type Tree } from "../engine/sql-tree.ts";
+import { isRelation, visit } from "./syntax-tree.ts";
+
+/** What may stand in a query that a WITH is put before: nothing that has its own names for tables, or asks for a table as such. */
+const PLAIN = new Set(
+  `SELECT_NODE SET_OPERATION_NODE BASE_TABLE SUBQUERY JOIN TABLE_FUNCTION EMPTY EXPRESSION_LIST
+   ORDER_MODIFIER LIMIT_MODIFIER LIMIT_PERCENT_MODIFIER DISTINCT_MODIFIER`.split(/\s+/),
+);
+const PARTS = /^ORDER_(DEFAULT|ASCENDING|DESCENDING)$|^(ASCENDING|DESCENDING)$|_TYPE_INFO$/;
+
+/** Whether the text of a statement may follow `WITH name AS (...)`, which gives the name to a table in all of it. */
+export function mayFollowWith(tree: Tree): boolean {
+  let isPlain = true;
+  visit(tree, (node) => {
+    if (isNode(node.cte_map) && (node.cte_map.map as Tree[]).length > 0) isPlain = false;
+    if (isRelation(node) && !PLAIN.has(String(node.type)) && !PARTS.test(String(node.type))) isPlain = false;
+  });
+  return isPlain;
+}
+
+/**
+ * Each name that stands anywhere in a statement, with the case of letters folded: no other column of a table is looked at. Undefined where all
+ * may be, as by `*`, by the name of a table that stands for its rows, and by a join that finds the columns itself.
+ */
+export function namesIn(tree: Tree): ReadonlySet<string> | undefined {
+  const names = new Set<string>();
+  const tables = new Set<string>();
+  const alone = new Set<string>();
+  let isAll = false;
+  visit(tree, (node) => {
+    const renamed = node.column_name_alias as Tree[] | undefined;
+    if (node.class === "STAR" || node.ref_type === "NATURAL" || (renamed?.length ?? 0) > 0) isAll = true;
+    if (isRelation(node))
+      for (const name of [node.alias, node.table_name]) tables.add(foldCase(String(name)));
+    if (node.class === "COLUMN_REF") {
+      const [name = "", ...more] = node.column_names as string[];
+      if (more.length === 0) alone.add(foldCase(name));
+    }
+    for (const value of Object.values(node)) collect(value, names);
+  });
+  return isAll || [...alone].some((name) => tables.has(name)) ? undefined : names;
+}
+
+function collect(value: Tree | undefined, names: Set<string>): void {
+  if (typeof value === "string") names.add(foldCase(value));
+  else if (Array.isArray(value)) for (const item of value) collect(item, names);
+}
