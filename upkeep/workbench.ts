@@ -41,8 +41,16 @@ export type Workbench = {
    * `fresh` rows violates a constraint of the table, UNSUPPORTED_FEATURE where the table asks of its files what is not done here.
    */
   write(snapshot: Snapshot, rows: string, options: RowsToWrite): Promise<Add[]>;
-  /** The same for rows of the change data feed: the table's columns and `_change_type`. */
-  writeChanges(snapshot: Snapshot, rows: string, signal: AbortSignal): Promise<Cdc[]>;
+  /**
+   * The same for rows of the change data feed: the table's columns and `_change_type`. With `evenNone` there is a file where there are no
+   * rows, too: without one, readers take the rows of a version's files for its changes.
+   */
+  writeChanges(
+    snapshot: Snapshot,
+    rows: string,
+    signal: AbortSignal,
+    options?: { evenNone?: boolean },
+  ): Promise<Cdc[]>;
   /** Rows in the files of a view as their footers count them, without those that deletion vectors take out. */
   storedRows(name: string, signal: AbortSignal): Promise<bigint>;
   /** Runs `work`; where it fails, the files stored since the last `settle` are removed: no version names them. The error says what it can. */
@@ -91,6 +99,7 @@ export async function openWorkbench(table: Table, options: WorkbenchOptions): Pr
     schema: StructType,
     under: string,
     signal: AbortSignal,
+    evenNone = false,
   ): Promise<(EncodedFile & { path: string })[]> {
     const { partitionColumns, protocol, metadata } = snapshot;
     const { configuration } = metadata;
@@ -108,7 +117,7 @@ export async function openWorkbench(table: Table, options: WorkbenchOptions): Pr
     const kept: (EncodedFile & { path: string })[] = [];
     for (const one of staged) {
       // Without partition columns there is a file for no rows, too.
-      if (one.rows > 0) {
+      if (one.rows > 0 || evenNone) {
         const path = `${under}${dataFilePath(partitionColumns, one.partitionValues)}`;
         stored.add(path);
         await store.put(path, { file: one.file }, signal);
@@ -156,9 +165,16 @@ export async function openWorkbench(table: Table, options: WorkbenchOptions): Pr
         stats,
       }));
     },
-    async writeChanges(snapshot, rows, signal) {
+    async writeChanges(snapshot, rows, signal, { evenNone = false } = {}) {
       const schema: StructType = { type: "struct", fields: [...snapshot.schema.fields, CHANGE_TYPE] };
-      const files = await put(snapshot, rows, schema, `${CHANGE_FOLDER}/`, signal);
+      const { partitionColumns } = snapshot;
+      const under = `${CHANGE_FOLDER}/`;
+      let files = await put(snapshot, rows, schema, under, signal, evenNone);
+      if (evenNone && files.length === 0) {
+        files = await put({ ...snapshot, partitionColumns: [] }, rows, schema, under, signal, evenNone);
+        const nulls = Object.fromEntries(partitionColumns.map((name) => [name, null]));
+        files = files.map((file) => ({ ...file, partitionValues: nulls }));
+      }
       return files.map(({ path, partitionValues, size }) => ({
         path,
         partitionValues,

@@ -56,13 +56,13 @@ export async function writeRows(plan: Plan, staged: Staged, options: WriteOption
     return { adds: [{ ...add, dataChange: true }], cdcs: [], stored: [path], isAsStaged: true };
   }
   const bench = await options.bench();
-  const places = await loadVerdicts(bench, plan, hasFeed, options);
+  const lines = await loadVerdicts(bench, plan, hasFeed, options);
   if (file !== null && plan.rows.length > 0) await makeRows(bench, plan, file.file, options);
   const adds =
     file !== null && plan.rows.length > 0
       ? await bench.write(snapshot, NEW_ROWS, { dataChange: true, signal })
       : [];
-  const cdcs = hasFeed && places > 0 ? await writeFeed(bench, plan, options) : [];
+  const cdcs = hasFeed && lines > 0 ? await writeFeed(bench, plan, options) : [];
   return { adds, cdcs, stored: [], isAsStaged: false };
 }
 
@@ -188,5 +188,5 @@ async function writeFeed(bench: Workbench, plan: Plan, options: WriteOptions): P
   await bench.engine.run(`CREATE OR REPLACE TEMP TABLE "lab feed" AS ${parts.join(" UNION ALL ")}`, {
     signal,
   });
-  return bench.writeChanges(snapshot, '"lab feed"', signal);
+  return bench.writeChanges(snapshot, '"lab feed"', signal, { evenNone: true });
 }
