@@ -1,5 +1,6 @@
 /** Records of a lake, window by window: which rows are in it, then those rows in their order. */
 
+import { isLabError } from "../core/errors.ts";
 import { type Engine, quoteText } from "../engine/instance.ts";
 import { type Column, stream, type Value } from "../engine/result.ts";
 import { createRelation, type DataFiles } from "../engine/scan.ts";
@@ -23,6 +24,9 @@ export type Reading = Pick<LakeOptions, "table" | "signal"> & {
 
 /** A window that holds less than this part of what it should makes the next one larger. */
 const POOR = 16;
+/** Smaller windows would open files for next to nothing. */
+const LEAST_ROWS = 1_000;
+const SHRINK = 4;
 
 export type WindowsOptions = Reading & {
   after: Progress;
@@ -31,26 +35,37 @@ export type WindowsOptions = Reading & {
   form: ValueForm;
 };
 
-/** All records behind `after`, window by window; see `Lake.records`. */
+/**
+ * All records behind `after`, window by window; see `Lake.records`. Values may be larger than their files let on: a window that does not fit into memory is
+ * cut again, smaller, and so are all behind it.
+ */
 export async function* readWindows(options: WindowsOptions): AsyncGenerator<LakeRecord[]> {
-  const { engine, after, signal, windowRows } = options;
+  const { engine, after, signal } = options;
   await beginWindows(engine, after, signal);
-  for (let wanted = windowRows; ; ) {
-    const window = await nextWindow(engine, wanted, signal);
+  let most = options.windowRows;
+  for (let wanted = most; ; ) {
+    const window = await nextWindow(engine, { rows: wanted, isCapped: most < options.windowRows }, signal);
     if (window === null) return;
     const data = await options.locate(window.files);
+    let isBegun = false;
     try {
       await viewCandidates(options, window.files, data);
       const count = await chooseRows(engine, window, signal);
-      wanted = count < windowRows / POOR ? wanted * 2 : windowRows;
       if (count > 0) {
         const read = readWindow(options, window, data);
-        yield* options.rows.arePaired ? withoutUnchanged(read) : read;
+        for await (const records of options.rows.arePaired ? withoutUnchanged(read) : read) {
+          isBegun = true;
+          yield records;
+        }
       }
       await endWindow(engine, window, signal);
+      wanted = count < most / POOR ? wanted * 2 : most;
     } catch (error) {
       signal.throwIfAborted();
-      throw await explainFailure(error, data);
+      const failure = await explainFailure(error, data);
+      const mayShrink = isLabError(failure, "QUERY_LIMIT") && !isBegun && wanted > LEAST_ROWS;
+      if (!mayShrink) throw failure;
+      most = wanted = Math.ceil(wanted / SHRINK);
     } finally {
       await data.close();
     }

@@ -42,8 +42,12 @@ export async function beginWindows(engine: Engine, after: Progress, signal: Abor
   );
 }
 
-/** The next window of about `rows` records, or null where nothing is left. */
-export async function nextWindow(engine: Engine, rows: number, signal: AbortSignal): Promise<Window | null> {
+/** The next window of about `rows` records, or null where nothing is left. It may be larger where its files hold far more, unless it `isCapped`. */
+export async function nextWindow(
+  engine: Engine,
+  { rows, isCapped }: { rows: number; isCapped: boolean },
+  signal: AbortSignal,
+): Promise<Window | null> {
   const [left] = await engine.rows("SELECT count(*) AS n FROM entries", { signal });
   if (Number(left!.n) === 0) return null;
   // How many records are before a time, as if each entry's were spread evenly over its time: a sweep over where entries begin and end.
@@ -59,7 +63,7 @@ export async function nextWindow(engine: Engine, rows: number, signal: AbortSign
        FROM steps WINDOW w AS (ORDER BY t)),
      filled AS (
        SELECT *, coalesce(sum(density * span) OVER (ORDER BY t ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS before,
-         greatest(${rows}, opened / ${LEAST_PART}) AS wanted
+         ${isCapped ? rows : `greatest(${rows}, opened / ${LEAST_PART})`} AS wanted
        FROM sweep WHERE span IS NOT NULL)
      SELECT (t + greatest(1, least(span, ceil((wanted - before) / greatest(density, 1e-300)))))::BIGINT AS until
      FROM filled WHERE before + density * span >= wanted ORDER BY t LIMIT 1`,
