@@ -4,6 +4,7 @@ import type { Add } from "../delta/actions.ts";
 import type { Store } from "../delta/store/store.ts";
 import { locateFiles } from "../engine/data-files.ts";
 import type { FileCache } from "../engine/file-cache.ts";
+import { visibleRows } from "../engine/hidden-rows.ts";
 import { type Engine, quoteName } from "../engine/instance.ts";
 import { allowedPathsOf, createRelation, type DataFiles, type RelationOptions } from "../engine/scan.ts";
 import { relationText } from "../engine/scan-text.ts";
@@ -43,7 +44,7 @@ export type Trust = "readers" | "any" | "strangers";
 
 /**
  * `trust` is what is known of the statements that will run: "readers" change nothing beyond their own engine, "any" may, and
- * "strangers" can read the files of the views and nothing else. Default "readers", which may run in `engine`: it is closed with the relations.
+ * "strangers" can read the files of the views and nothing else. Rows that the table hides (`visibleRows`) are not in them. Default "readers", which may run in `engine`: it is closed with the relations.
  * With `asText` no view is made where none is needed. DATA_FILE_MISSING, UNSUPPORTED_FEATURE.
  */
 export async function openRelations(
@@ -69,8 +70,14 @@ export async function openRelations(
     engine ??= await reading.engines.open(engineUse(trust, held));
     const open = engine;
     const makeViews = async () => {
-      for (const [index, { view, table, withPlaces = false }] of sources.entries())
-        await createRelation(open, { name: view, table, data: held[index]!, withPlaces, signal });
+      for (const [index, { view, table, withPlaces = false }] of sources.entries()) {
+        const visible = visibleRows(table);
+        const name = visible ? `${view} with deleted` : view;
+        await createRelation(open, { name, table, data: held[index]!, withPlaces, signal });
+        if (visible === undefined) continue;
+        const seen = `SELECT * FROM ${quoteName(name)} WHERE ${visible.condition}`;
+        await open.run(`CREATE OR REPLACE TEMP VIEW ${quoteName(view)} AS ${seen}`, { signal });
+      }
     };
     const text = options.asText ? withText(sources, held) : undefined;
     if (text === undefined) await makeViews();
@@ -97,9 +104,12 @@ export async function openRelations(
 function withText(sources: readonly Source[], held: readonly DataFiles[]): string | undefined {
   const texts: string[] = [];
   for (const [index, { view, table, names }] of sources.entries()) {
-    const text = relationText({ table, files: held[index]!.files, names });
+    const visible = visibleRows(table);
+    const needed = visible && names ? new Set([...names, visible.column]) : names;
+    const text = relationText({ table, files: held[index]!.files, names: needed });
     if (text === undefined) return undefined;
-    texts.push(`${quoteName(view)} AS NOT MATERIALIZED (${text})`);
+    const seen = visible ? `SELECT * FROM (${text}) WHERE ${visible.condition}` : text;
+    texts.push(`${quoteName(view)} AS NOT MATERIALIZED (${seen})`);
   }
   return texts.length === 0 ? "" : `WITH ${texts.join(", ")} `;
 }

@@ -2,6 +2,7 @@
 
 import { isStruct } from "../../delta/schema.ts";
 import type { StructField, StructType } from "../../delta/types.ts";
+import { DELETES_PROPERTY } from "../../engine/hidden-rows.ts";
 import type { Order } from "../change.ts";
 
 const nullable = (name: string, type: StructField["type"]): StructField => ({
@@ -34,9 +35,6 @@ export const CDC_FIELD: StructField = nullable("_cdc", {
 
 /** Table property: the columns that make a key, as a JSON array. With it a table is one that changes are applied to. */
 export const KEY_PROPERTY = "lab.cdc.key";
-
-/** Table property: "hidden" where readers do not see the rows that stand for deleted ones, "shown" where they do (soft delete). */
-export const DELETES_PROPERTY = "lab.cdc.deletes";
 
 /**
  * Properties of a new table that changes are applied to. Rows that are no more are marked in deletion vectors: a thousand changes spread over a
