@@ -240,6 +240,11 @@ test("what began and what ended is told by the cause, whatever its count is now"
   );
 });
 
+test("compose/audit-alerts.yml holds the same rules", async () => {
+  const written = await readFile(new URL("../compose/audit-alerts.yml", import.meta.url), "utf8");
+  assert.equal(written, auditRulesFile(), "lab audit rules > compose/audit-alerts.yml");
+});
+
 test("docs/audit.md names each rule", async () => {
   const page = await readFile(new URL("../docs/audit.md", import.meta.url), "utf8");
   for (const { name } of AUDIT_RULES) assert.ok(page.includes(`\`${name}\``), name);
