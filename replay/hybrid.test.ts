@@ -4,6 +4,7 @@ import { type TestContext, test } from "node:test";
 import { isLabError } from "../core/errors.ts";
 import { openTable } from "../delta/open.ts";
 import { openStore } from "../delta/store/open.ts";
+import type { Kafka } from "../kafka/ports.ts";
 import { type Fixture, streamFixture } from "../test/support/stream-fixture.ts";
 import { until } from "../test/support/until.ts";
 import { type HybridBatch, type HybridOptions, hybridRecords } from "./hybrid.ts";
@@ -105,6 +106,38 @@ function revive(_key: string, value: unknown): unknown {
   const { long, map } = (value ?? {}) as { long?: string; map?: [number, unknown][] };
   return long !== undefined ? BigInt(long) : Array.isArray(map) ? new Map(map) : value;
 }
+
+test("whose client joins anew at the switch and behind it loses nothing and gets nothing twice", async (t) => {
+  const lab = await streamFixture(t, { mostRecordsPerBatch: 3 });
+  lab.kafka.createTopic("t", 2);
+  const produce = (from: number, to: number) => {
+    for (const id of range(from, to)) lab.kafka.append("t", id % 2, [json(id)]);
+  };
+  produce(0, 20);
+  const worker = lab.start({ keepRaw: true });
+  await lab.hasRows(20);
+  await worker.end();
+  produce(20, 60);
+  const groups: string[] = [];
+  const kafka: Kafka = {
+    ...lab.kafka,
+    source(wish) {
+      groups.push(wish.group);
+      return lab.kafka.source(wish);
+    },
+  };
+  const open = await openHybrid(t, lab);
+  const all = await take(open({ kafka }), (batches) => {
+    const { position } = batches.at(-1)!;
+    if (position.phase === "topic" && groups.length > 0) lab.kafka.rebalance(groups[0]!);
+    return recordsOf(batches).length >= 60;
+  });
+  assert.equal(groups.length, 1);
+  assert.deepEqual(
+    [offsetsOf(recordsOf(all), 0), offsetsOf(recordsOf(all), 1)],
+    [range(0, 30), range(0, 30)],
+  );
+});
 
 test("letters before the switch are not seen, also at the very edge, and bad records behind it are", async (t) => {
   const lab = await streamFixture(t);

@@ -97,6 +97,32 @@ test("a version that took rows out ends the stream and says so, or is left out w
   assert.deepEqual(seen(await drain(lake)), ["0:1", "0:2"]);
 });
 
+test("a follower meets an update as an end with the way out, and goes on behind it from where it was", async (t) => {
+  const lake = await lakeTable(t);
+  const first = await lake.append(rows(0, 0, 2));
+  const batches: TableBatch[] = [];
+  const follow = async (options: Partial<StreamTableOptions>, isLast: (batch: TableBatch) => boolean) => {
+    const stream = streamTable(lake.table, { work: lake.work, signal, follow: true, pollMs: 5, ...options });
+    for await (const batch of stream) {
+      batches.push(batch);
+      if (isLast(batch)) return;
+    }
+  };
+  let changed: Promise<unknown> | undefined;
+  await assert.rejects(
+    follow({}, ({ position }) => {
+      if (position.version === 2) changed ??= lake.append(rows(0, 1, 1), { removes: [first] });
+      return false;
+    }),
+    (error) => isLabError(error, "TABLE_REWRITTEN") && error.details.version === 2,
+  );
+  await changed;
+  await lake.append(rows(0, 2, 1));
+  const from = batches.at(-1)!.position;
+  await follow({ from, rewrites: "skip" }, ({ version }) => version === 3);
+  assert.deepEqual(seen(batches), ["0:0", "0:1", "0:2"]);
+});
+
 test("a version that the log no longer has ends the stream: rows would be missing without a word", async (t) => {
   const lake = await lakeTable(t);
   await lake.append(rows(0, 0, 1));
