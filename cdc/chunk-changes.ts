@@ -23,12 +23,13 @@ export async function changesOf(
 ): Promise<ChunkChanges> {
   const found: ChunkChanges = { changes: [], truncates: [], bad: [], skipped: [] };
   const values = await jsonValues(raw, decoding, found.bad, signal);
+  const keyAt = await jsonKeys(raw, decoding, signal);
   for (let index = 0; index < raw.length; index++) {
     const value = values(index);
     if (value === undefined) continue;
     const decoded = decoder.decode({
       ...{ partition: raw.partition(index), offset: raw.offset(index), generation: raw.generation(index) },
-      ...{ timestampMs: raw.timestampMs(index), key: raw.key(index), headers: raw.headers(index), value },
+      ...{ timestampMs: raw.timestampMs(index), key: keyAt(index), headers: raw.headers(index), value },
     });
     if ("changes" in decoded) found.changes.push(...decoded.changes);
     else if ("truncate" in decoded) found.truncates.push(decoded.truncate);
@@ -63,4 +64,28 @@ async function jsonValues(
     from = part.end;
   }
   return (index) => values[index];
+}
+
+/** A registry's wire format: a zero, the schema's id, and what it says. */
+const isFramed = (key: Uint8Array | null) => key !== null && key.length > 4 && key[0] === 0;
+
+/** The key at a place: as JSON where it came in the format of the values, else as it is. */
+async function jsonKeys(
+  raw: RawBatch,
+  { decoder }: DecodeOptions,
+  signal: AbortSignal,
+): Promise<(index: number) => Uint8Array | null> {
+  if (!decoder) return (index) => raw.key(index);
+  const framed: Uint8Array[] = [];
+  for (let index = 0; index < raw.length; index++) {
+    const key = raw.key(index);
+    if (key !== null && isFramed(key)) framed.push(key);
+  }
+  if (framed.length > 0) await decoder.prepare(framed, signal);
+  return (index) => {
+    const key = raw.key(index);
+    if (!isFramed(key)) return key;
+    const decoded = decoder.decode(key);
+    return "objects" in decoded && decoded.objects.length === 1 ? decoded.objects[0]! : key;
+  };
 }

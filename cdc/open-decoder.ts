@@ -8,9 +8,14 @@ import { createDynamoDbDecoder } from "./dynamodb.ts";
 import { createMaxwellDecoder } from "./maxwell.ts";
 import type { CdcOptions } from "./options.ts";
 import { createPlainDecoder } from "./plain.ts";
+import { withTimeColumns } from "./time-columns.ts";
 
 /** CONFIG_INVALID where nothing tells the key and the format does not either. */
 export function openChangeDecoder(options: CdcOptions): ChangeDecoder {
+  return withTimeColumns(formatDecoder(options), options.timeColumns ?? new Map());
+}
+
+function formatDecoder(options: CdcOptions): ChangeDecoder {
   const { format, keyColumns } = options;
   if (format === "debezium") return createDebeziumDecoder(options);
   if (format === "dynamodb") return createDynamoDbDecoder(keyColumns ?? null);

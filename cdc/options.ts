@@ -1,5 +1,7 @@
 /** How the messages of a topic say what changed. Plain data. */
 
+import type { TimeCount } from "./time-columns.ts";
+
 export const CHANGE_FORMATS = ["debezium", "dms", "maxwell", "dynamodb", "plain"] as const;
 export type ChangeFormat = (typeof CHANGE_FORMATS)[number];
 
@@ -11,6 +13,8 @@ export type CdcOptions = {
   softDelete: boolean;
   /** Debezium: what stands for a value that did not change. */
   placeholder?: string | undefined;
+  /** Columns whose numbers are times, by what they count. */
+  timeColumns?: ReadonlyMap<string, TimeCount> | undefined;
   plain?: PlainPaths | undefined;
 };
 

@@ -1,11 +1,24 @@
 /** How the messages of a stream say what changed, from flags and lab.yaml. */
 
 import { type CdcOptions, CHANGE_FORMATS, type ChangeFormat, type PlainPaths } from "../cdc/options.ts";
+import { TIME_COUNTS, type TimeCount } from "../cdc/time-columns.ts";
 import { LabError } from "../core/errors.ts";
-import { choice, list, named, text } from "../core/setting-kinds.ts";
+import { choice, type Kind, list, named, text } from "../core/setting-kinds.ts";
 import { setting, type Values } from "../core/settings.ts";
 import type { StreamOptions } from "../ingest/options.ts";
 import type { LabStream } from "./lab-yaml.ts";
+
+const timeColumn: Kind<[string, TimeCount]> = {
+  placeholder: "column=unit",
+  show: (pair) => pair.join("="),
+  parse(value) {
+    const [, column, word] = /^(.+)=(\w+)$/.exec(value) ?? [];
+    const count = TIME_COUNTS.find((one) => one === word);
+    if (column === undefined || count === undefined)
+      throw new Error(`is not COLUMN=UNIT with one of ${TIME_COUNTS.join(", ")}`);
+    return [column, count];
+  },
+};
 
 export const CDC_SETTINGS = {
   mode: setting<"append" | "cdc" | undefined>({
@@ -47,6 +60,13 @@ export const CDC_SETTINGS = {
     default: undefined,
     defaultText: "__debezium_unavailable_value",
     description: "changes of Debezium: what stands for a value that did not change",
+  }),
+  cdcTimes: setting<[string, TimeCount][]>({
+    flag: "--cdc-times",
+    streamKey: "cdc.times",
+    kind: list(timeColumn),
+    default: [],
+    description: "changes: columns whose numbers are times, COLUMN=days, ms, us or ns since 1970",
   }),
   cdcOp: setting<string | undefined>({
     flag: "--cdc-op",
@@ -119,6 +139,7 @@ export function cdcOf(values: CdcValues, stream: Partial<LabStream>): CdcOptions
     );
   }
   const format = values.cdcFormat ?? yaml.format ?? "debezium";
+  const times = values.cdcTimes.length > 0 ? values.cdcTimes : Object.entries(yaml.times ?? {});
   const key = values.cdcKey.length > 0 ? values.cdcKey : yaml.key;
   const twice = key?.find((column, n) => key.indexOf(column) !== n);
   if (twice !== undefined)
@@ -138,6 +159,7 @@ export function cdcOf(values: CdcValues, stream: Partial<LabStream>): CdcOptions
     keyColumns: key,
     softDelete: (values.cdcDeletes ?? yaml.deletes ?? "hidden") === "shown",
     placeholder: values.cdcPlaceholder ?? yaml.placeholder,
+    ...(times.length > 0 ? { timeColumns: new Map(times) } : {}),
     ...(format === "plain" ? { plain: plainOf(values, stream) } : {}),
   };
 }

@@ -3,6 +3,7 @@
 import { type Document, isMap, isPair, isScalar, LineCounter, type Node, parseDocument } from "yaml";
 import { z } from "zod";
 import { CHANGE_FORMATS } from "../cdc/options.ts";
+import { TIME_COUNTS } from "../cdc/time-columns.ts";
 import { LabError } from "../core/errors.ts";
 import { bytes, duration, type Kind } from "../core/setting-kinds.ts";
 import { parsePartitioning } from "../engine/partitioning.ts";
@@ -63,6 +64,9 @@ const Changes = z
       .string()
       .min(1)
       .describe("Debezium: what stands for a value that did not change (`unavailable.value.placeholder`)."),
+    times: z
+      .record(z.string().min(1), z.enum(TIME_COUNTS))
+      .describe("Columns whose numbers are times, by what they count since 1970."),
     op: Path.describe("Plain: where a message says what happened. Default: op."),
     row: Path.describe("Plain: the object that holds the row; `.` for the message itself. Default: row."),
     keyAt: Path.describe("Plain: the object with the key columns, for deletes without a row. Default: key."),
