@@ -8,12 +8,12 @@ import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { asStoreFull } from "../engine/encode-apart.ts";
 import type { Encoded, EncodedFile, EncodePlan, Encoder } from "../engine/encoder.ts";
-import { inferMessages } from "../engine/json-evolve.ts";
 import { KAFKA_FIELD, withRawValue } from "../engine/kafka-column.ts";
 import type { RawBatch } from "../engine/raw-batch.ts";
 import { plainSchema } from "../engine/text-source.ts";
 import { type Columns, openColumns } from "./columns.ts";
 import { hasConditions, isPlain } from "./encoder-plan.ts";
+import { inferByWalk } from "./json-infer.ts";
 import { type JsonRows, readJsonRows } from "./json-rows.ts";
 import { fillKafka, kafkaMembers } from "./kafka-columns.ts";
 import type { LeafVector } from "./leaf-vector.ts";
@@ -102,7 +102,7 @@ export async function createColumnEncoder(options: ColumnEncoderOptions): Promis
   }
 
   const infer = async (batch: RawBatch, format: EncodePlan["format"], signal: AbortSignal) =>
-    plainSchema(format) ?? inferMessages(batch, signal);
+    plainSchema(format) ?? inferByWalk(columns, batch, signal);
 
   return {
     encode: (batch, plan, signal) => inTurn(() => encode(batch, plan, signal)),

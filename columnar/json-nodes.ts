@@ -1,7 +1,7 @@
 /** A schema as the walk over JSON bytes wants it: types as kinds, and at each leaf the vector that its values go to. */
 
 import { decimalOf } from "../delta/schema.ts";
-import type { DataType, StructType } from "../delta/types.ts";
+import type { DataType, PrimitiveType, StructType } from "../delta/types.ts";
 import { metBytes, SAFE_DIGITS } from "../engine/json-shape.ts";
 import type { Address, Columns } from "./columns.ts";
 import type { LeafVector } from "./leaf-vector.ts";
@@ -16,7 +16,7 @@ export type Node = {
   nullLevel: number;
   /** Of an array's elements and a map's entries behind the first; 0 for others. */
   repetition: number;
-  /** Of a whole number or in front of a decimal's point. */
+  /** Of a whole number, or in front of a point: what has more is doubtful. */
   digits: number;
   scale: number;
   /** Of a double that is a float; of a timestamp that is one in a zone. */
@@ -31,7 +31,10 @@ export type Node = {
 };
 
 /** Gives the leaf of the next scalar in schema order; voids have none. */
-export type NextLeaf = () => LeafVector;
+export type NextLeaf = (type: Exclude<PrimitiveType, "void">) => LeafVector;
+
+/** What the grammar takes before the point of a double. */
+const REAL_DIGITS = 18;
 
 /** The node of a message of `schema`. */
 export function messageNode(schema: StructType, nextLeaf: NextLeaf): Node {
@@ -58,8 +61,8 @@ function typeNode(type: DataType, { isNullable, level, depth }: Place, nextLeaf:
   const inside = isNullable ? level + 1 : level;
   if (typeof type === "string") {
     const scalar = scalarOf(type);
-    if (scalar === undefined) return own;
-    const leaf = nextLeaf();
+    if (scalar === undefined || type === "void") return own;
+    const leaf = nextLeaf(type);
     return { ...own, ...scalar, leaf, leaves: [leaf] };
   }
   if (type.type === "struct") {
@@ -76,7 +79,7 @@ function typeNode(type: DataType, { isNullable, level, depth }: Place, nextLeaf:
     const element = typeNode(type.elementType, { isNullable: type.containsNull, ...ofElements }, nextLeaf);
     return { ...own, kind: "ARRAY", repetition, element, leaves: element.leaves };
   }
-  const leaf = nextLeaf();
+  const leaf = nextLeaf("string");
   const element = typeNode(type.valueType, { isNullable: type.valueContainsNull, ...ofElements }, nextLeaf);
   return { ...own, kind: "MAP", repetition, leaf, element, leaves: [leaf, ...element.leaves] };
 }
@@ -90,7 +93,7 @@ function scalarOf(type: Extract<DataType, string>): Partial<Node> | undefined {
   switch (type) {
     case "double":
     case "float":
-      return { kind: "REAL", flag: type === "float" };
+      return { kind: "REAL", digits: REAL_DIGITS, flag: type === "float" };
     case "timestamp":
     case "timestamp_ntz":
       return { kind: "TIMESTAMP", flag: type === "timestamp" };

@@ -114,9 +114,14 @@ const PHYSICAL: Readonly<Record<string, Physical>> = {
   binary: "bytes",
 };
 
-function leafOf(type: PrimitiveType, at: Place): Leaf {
+/** How values of a type lie in a file; undefined where they cannot. */
+export function physicalOf(type: PrimitiveType): Physical | undefined {
   const decimal = decimalOf(type);
-  const physical = decimal ? decimalPhysical(decimal.precision) : PHYSICAL[type];
+  return decimal ? decimalPhysical(decimal.precision) : PHYSICAL[type];
+}
+
+function leafOf(type: PrimitiveType, at: Place): Leaf {
+  const physical = physicalOf(type);
   if (physical === undefined || type === "variant" || type === "void") throw unsupported(type, at.path);
   return {
     parquetPath: at.path,

@@ -3,6 +3,7 @@
 import type { StructType } from "../delta/types.ts";
 import { KAFKA_FIELD, withoutKafka } from "../engine/kafka-column.ts";
 import type { Columns } from "./columns.ts";
+import { messageNode } from "./json-nodes.ts";
 import { createJsonWalk, type JsonWalk } from "./json-walk.ts";
 import { LeafVector } from "./leaf-vector.ts";
 import { type ParquetSchema, parquetSchema } from "./parquet-schema.ts";
@@ -48,7 +49,8 @@ export function createTableBuilder(
     }
   }
   const ofMessages = withoutKafka(schema);
-  const leaves = ofMessages.fields.flatMap(({ name }) => leavesOf.get(name)!);
+  const leaves = ofMessages.fields.flatMap(({ name }) => leavesOf.get(name)!).values();
+  const root = messageNode(ofMessages, () => leaves.next().value!);
   return {
     schema,
     parquet,
@@ -56,7 +58,7 @@ export function createTableBuilder(
     parts,
     partitions,
     kafka: leavesOf.get(KAFKA_FIELD.name) ?? [],
-    messages: createJsonWalk(columns, ofMessages, leaves, options),
+    messages: createJsonWalk(columns, root, options),
     release() {
       for (const vector of [...vectors, ...parts, ...partitions.values()]) vector.release();
     },

@@ -64,6 +64,23 @@ export function inferStruct(seen: Observed): StructType | null {
 }
 
 /**
+ * As `inferStruct`, but void where nothing that was seen settles a type. A value that such a type holds as it is would change nothing of what is
+ * inferred, but for whole numbers of more than 15 digits, where a fraction is met later.
+ */
+export function settledStruct(seen: Observed): StructType {
+  const fields = nameable(seen).map(([name, field]) => nullable(name, settledType(field)));
+  return { type: "struct", fields };
+}
+
+function settledType(seen: Observed): DataType {
+  const [kind] = seen.kinds;
+  if (kind === undefined) return "void";
+  if (seen.kinds.size > 1) return "string";
+  if (kind === "array") return { type: "array", elementType: settledType(seen.element!), containsNull: true };
+  return kind === "object" ? settledStruct(seen) : inferType(seen);
+}
+
+/**
  * What `seen` adds to `schema`, as a schema to merge into it: only fields that are new, at any depth, under the known names around
  * them. A new field that `hints` names gets the type it has there, if all that was seen fits it. Null where nothing is new.
  */

@@ -5,7 +5,7 @@ import { mergeSchemas } from "../delta/schema-merge.ts";
 import { withTypeChanges } from "../delta/type-widening.ts";
 import type { StructType } from "../delta/types.ts";
 import type { EncodePlan } from "./encoder.ts";
-import { inferAdditions, inferStruct, nothingObserved, observe } from "./infer.ts";
+import { inferAdditions, inferStruct, nothingObserved, type Observed, observe } from "./infer.ts";
 import { fitMessage, parseMessage } from "./json-exact.ts";
 import { JsonNumber, type JsonValue } from "./json-parse.ts";
 import { KAFKA_FIELD, withoutKafka } from "./kafka-column.ts";
@@ -25,12 +25,17 @@ const TURN = 512;
 export async function inferMessages(batch: RawBatch, signal: AbortSignal): Promise<StructType | null> {
   const seen = nothingObserved();
   for (let i = 0; i < batch.length; i++) {
-    const parsed = parseMessage(batch.value(i));
-    if (parsed.kind === "object" && !isDeep(parsed.object)) observe(seen, parsed.object);
+    observeMessage(seen, batch.value(i));
     if (i % TURN === TURN - 1) await nextTurn();
     signal.throwIfAborted();
   }
   return inferStruct(seen);
+}
+
+/** Adds a message to what was seen; one that is no JSON object, or too deep, adds nothing. */
+export function observeMessage(seen: Observed, message: Uint8Array | null): void {
+  const parsed = parseMessage(message);
+  if (parsed.kind === "object" && !isDeep(parsed.object)) observe(seen, parsed.object);
 }
 
 /**

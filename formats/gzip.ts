@@ -6,6 +6,11 @@ import type { Undecodable } from "./decoder.ts";
 /** Most bytes that a compressed value may hold, unless the caller says otherwise: far more than a broker takes uncompressed. */
 export const MOST_UNPACKED_BYTES = 64 * 2 ** 20;
 
+/** Whether any of the values that lie in `bytes` may begin as gzip does: one look at all, since hardly any have that byte. */
+export function mayHoldGzip(bytes: Uint8Array): boolean {
+  return bytes.includes(0x1f);
+}
+
 /** True where `value` begins as gzip does, which no JSON and no CSV in UTF-8 can. */
 export function isGzip(value: Uint8Array): boolean {
   return value[0] === 0x1f && value[1] === 0x8b;

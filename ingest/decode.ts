@@ -4,6 +4,7 @@ import type { BadRecord } from "../engine/encoder.ts";
 import { createRawBatch, type RawBatch } from "../engine/raw-batch.ts";
 import { decodeBatch, payloads } from "../formats/decode-batch.ts";
 import type { Decoder } from "../formats/decoder.ts";
+import { mayHoldGzip } from "../formats/gzip.ts";
 
 /** What a format makes of a batch. Where nothing is to be decoded, `batch` is the batch itself. */
 export type Decoded = {
@@ -43,7 +44,7 @@ export async function decodeMessages(
     ...{ batch: raw, end: raw.length, bad: [], skipped: [] },
     placeOf: (index) => index,
   };
-  if (!decoder && !mayBeGzip) return unchanged;
+  if (!decoder && !(mayBeGzip && mayHoldGzip(raw.values))) return unchanged;
   const values = { length: raw.length, value: (i: number) => raw.value(i) };
   const options = { gzip: mayBeGzip, from, batchBytes };
   if (from === 0) await decoder?.prepare(payloads(values, options), signal);

@@ -89,7 +89,7 @@ function value(node: Node, at: usize, repetition: i32): usize {
     case INTEGER:
       return addInteger(at, node.leaf, repetition, node.digits);
     case REAL:
-      return addDouble(at, node.leaf, repetition, node.flag);
+      return addDouble(at, node.leaf, repetition, node.flag, node.digits);
     case DECIMAL:
       return addDecimal(at, node.leaf, repetition, node.digits, node.scale);
     case TRUTH:

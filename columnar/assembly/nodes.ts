@@ -30,7 +30,7 @@ export class Node {
   nullLevel: i32 = 0;
   /** Of an array's elements and a map's entries behind the first. */
   repetition: i32 = 0;
-  /** Of a whole number or in front of a decimal's point. */
+  /** Of a whole number, or in front of a point: what has more is doubtful. */
   digits: i32 = 0;
   scale: i32 = 0;
   /** Where a scalar's values go; in a map those of the keys. */

@@ -109,12 +109,12 @@ function readDigits(from: usize): usize {
   return at;
 }
 
-/** The nearest double, or with `isFloat` the nearest float of a number that no float overflows by. */
-export function addDouble(at: usize, leaf: Leaf, repetition: i32, isFloat: bool): usize {
+/** The nearest double, or with `isFloat` the nearest float of a number that no float overflows by; of at most `mostWhole` digits before the point. */
+export function addDouble(at: usize, leaf: Leaf, repetition: i32, isFloat: bool, mostWhole: i32): usize {
   const isNegative = load<u8>(at) === MINUS;
   const from = isNegative ? at + 1 : at;
   at = readDigits(from);
-  if (at === 0 || wholeDigits > MOST_WHOLE_DIGITS) return 0;
+  if (at === 0 || wholeDigits > mostWhole) return 0;
   const hasExponent = (load<u8>(at) | 32) === LETTER_E;
   if (hasExponent) {
     at = isFloat ? 0 : passExponent(at);
