@@ -1,4 +1,9 @@
-/** CRC-32C, the checksum of record batches (RFC 3720, appendix B.4): sixteen bytes a step, by sixteen tables in one. */
+/**
+ * CRC-32C, the checksum of record batches (RFC 3720, appendix B.4): sixteen bytes a step, by sixteen tables in one. Of many bytes all but a few
+ * are folded away before.
+ */
+
+import { folded, LEAST_FOLDED } from "./crc32c-fold.ts";
 
 const POLYNOMIAL = 0x82f63b78;
 const STEP = 16;
@@ -7,9 +12,15 @@ const TABLES = makeTables();
 
 /** The checksum of `bytes` from `start` (inclusive) to `end` (exclusive), as an unsigned number. */
 export function crc32c(bytes: Uint8Array, start = 0, end = bytes.length): number {
+  if (end - start < LEAST_FOLDED) return ~remainder(bytes, start, end, -1) >>> 0;
+  const rest = folded(bytes, start, end);
+  return ~remainder(rest, 0, rest.length, 0) >>> 0;
+}
+
+function remainder(bytes: Uint8Array, start: number, end: number, from: number): number {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const t = TABLES;
-  let crc = -1;
+  let crc = from;
   let at = start;
   for (; at + STEP <= end; at += STEP) {
     const a = crc ^ view.getInt32(at, true);
@@ -35,7 +46,7 @@ export function crc32c(bytes: Uint8Array, start = 0, end = bytes.length): number
       t[d >>> 24]!;
   }
   for (; at < end; at++) crc = (crc >>> 8) ^ t[(crc ^ view.getUint8(at)) & 0xff]!;
-  return ~crc >>> 0;
+  return crc;
 }
 
 function makeTables(): Int32Array {
