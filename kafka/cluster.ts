@@ -1,7 +1,7 @@
 /**
  * The client's inner cluster object: brokers, their connections, and who leads what.
  *
- * It is private to kafkajs: the version is pinned, and the shape is relied on here, in broker-access.ts and in fetch/send.ts alone.
+ * It is private to kafkajs: the version is pinned, and the shape is relied on here, in broker-access.ts, fetch/send.ts and fetch/hand-over.ts alone.
  */
 
 import type { Kafka as Vendor } from "kafkajs";
@@ -14,7 +14,16 @@ export type Broker = {
   /** By the keys of the protocol's requests. */
   apiVersions(): Promise<VersionRanges>;
   disconnect(): Promise<void>;
-  connectionPool: { send<T>(request: RawRequest<T>): Promise<T> };
+  connectionPool: { send<T>(request: RawRequest<T>): Promise<T>; pool: Connection[] };
+};
+export type Connection = {
+  /** Takes what the socket brings. */
+  processData(bytes: Buffer): void;
+  /** There while it authenticates. */
+  authHandlers: object | null;
+  requestQueue: {
+    fulfillRequest(response: { correlationId: number; payload: Buffer; size: number }): void;
+  };
 };
 export type VersionRanges = Readonly<Record<number, { minVersion: number; maxVersion: number }>>;
 export type RawRequest<T> = {

@@ -26,6 +26,9 @@ export type FakeSource = Source & {
 /** How long a client that died without a word stays dead. */
 export type Silence = "until it rejoins" | "for good";
 
+/** What the bytes of records become when their reader has copied them: whoever reads them still finds no JSON. */
+const SPENT = 0xee;
+
 export function createFakeSource(
   cluster: FakeCluster,
   options: SourceOptions,
@@ -62,6 +65,7 @@ export function createFakeSource(
       stop();
       given?.fatal(error as Error);
     }
+    if (options.copiesRecords) batch.records.bytes.fill(SPENT);
     return isCurrent(lane, seeks);
   }
 

@@ -224,6 +224,11 @@ export type SourceOptions = {
   maxWaitMs?: number;
   /** How soon new partitions are noticed. */
   metadataMaxAgeMs?: number;
+  /**
+   * What the reader keeps of a batch is copied when the promise of `batch` resolves: from then on the bytes of its records may be those of
+   * others. Default false: they stay as they are.
+   */
+  copiesRecords?: boolean;
 };
 export type SinkOptions = {
   acks: "all" | "leader" | "none";

@@ -125,4 +125,39 @@ export function recordPromises(check: Check): void {
     assert.equal(reader.taken[0]!.timestampType, "append");
     assert.ok(reader.records(0)[0]!.timestampMs >= before - 1000);
   });
+
+  check(
+    "what a reader copies of a batch is what was sent, and what one keeps that does not copy stays so",
+    async (t, bench, admin) => {
+      const topic = await newTopic(admin, 2);
+      const count = 40;
+      const contentOf = (partition: number, offset: number) =>
+        Buffer.alloc(100_000 + offset, `${partition}/${offset} `);
+      for (let offset = 0; offset < count; offset += 5) {
+        const records = [0, 1].flatMap((partition) =>
+          [0, 1, 2, 3, 4].map((n) => ({ partition, key: null, value: contentOf(partition, offset + n) })),
+        );
+        await send(t, bench, topic, records);
+      }
+      const copies: { partition: number; offset: bigint; value: Buffer }[] = [];
+      const copying = openReader(t, bench.kafka, {
+        ...{ topic, group: `${topic}-copying`, copiesRecords: true },
+        onBatch({ partition, records }) {
+          for (const { offset, value } of records.toArray())
+            copies.push({ partition, offset, value: Buffer.from(value!) });
+        },
+      });
+      const keeping = openReader(t, bench.kafka, { topic, group: `${topic}-keeping` });
+      for (const reader of [copying, keeping])
+        for (const partition of [0, 1]) await reader.untilPosition(partition, BigInt(count));
+      const kept = [0, 1].flatMap((partition) =>
+        keeping.records(partition).map(({ offset, value }) => ({ partition, offset, value: value! })),
+      );
+      for (const found of [copies, kept]) {
+        assert.equal(found.length, 2 * count);
+        for (const { partition, offset, value } of found)
+          assert.ok(value.equals(contentOf(partition, Number(offset))), `${partition}@${offset}`);
+      }
+    },
+  );
 }

@@ -9,6 +9,7 @@ import { sleep } from "../core/retry.ts";
 import { createAssignment, type Lane } from "./assignment.ts";
 import { EARLIEST, openBrokerAccess } from "./broker-access.ts";
 import { classify, isCoordinatorUnfound, READER, unreachable } from "./failures.ts";
+import type { AnswerMemory } from "./fetch/answer-memory.ts";
 import { recordsOf } from "./fetch/columns.ts";
 import { openFetchWire } from "./fetch/connect.ts";
 import type { FetchedPartition } from "./fetch/fetch-api.ts";
@@ -43,7 +44,7 @@ const MAX_WAIT_MS = 250;
  */
 const PARKED_BYTES = 8 << 20;
 
-export function createSource(kafka: KafkaOptions, options: SourceOptions): Source {
+export function createSource(kafka: KafkaOptions, options: SourceOptions, memory: AnswerMemory): Source {
   const access = openBrokerAccess(kafka);
   const assignment = createAssignment(() => {
     fetcher?.wake();
@@ -94,10 +95,13 @@ export function createSource(kafka: KafkaOptions, options: SourceOptions): Sourc
   const newFetcher = (): Fetcher =>
     createFetcher({
       topics: options.topics,
-      wire: openFetchWire(kafka),
+      wire: openFetchWire(kafka, memory),
       maxWaitMs: options.maxWaitMs ?? MAX_WAIT_MS,
       lanes: assignment.free,
       take: takeIn,
+      taken({ partitions }) {
+        if (options.copiesRecords && partitions[0] !== undefined) memory.giveBack(partitions[0].records);
+      },
       stray: (lane) => void reportStray(lane).catch(fail),
       outage: (error) => handlers?.outage(classify(error, attempt)),
     });

@@ -204,10 +204,28 @@ function varint(cursor: Cursor): number {
 
 /** Of 64 bits at most; beyond 2^53 it is rounded, as times in ms are everywhere. */
 function varlong(cursor: Cursor): number {
+  const { bytes, at: start } = cursor;
+  let low = 0;
+  for (let shift = 0; shift < 28; shift += 7) {
+    const byte = bytes[cursor.at++]! | 0;
+    low |= (byte & 0x7f) << shift;
+    if (byte < 0x80) return (low >>> 1) ^ -(low & 1);
+  }
+  let high = 0;
+  for (let shift = 0; shift < 21; shift += 7) {
+    const byte = bytes[cursor.at++]! | 0;
+    high |= (byte & 0x7f) << shift;
+    if (byte >= 0x80) continue;
+    const half = high * 2 ** 27 + (low >>> 1);
+    return (low & 1) === 0 ? half : -half - 1;
+  }
+  return longest(cursor, start);
+}
+
+/** The same for those that take more than seven bytes. */
+function longest(cursor: Cursor, start: number): number {
   const { bytes } = cursor;
-  const first = bytes[cursor.at]! | 0;
-  const second = bytes[cursor.at + 1]! | 0;
-  if (first < 0x80 || second < 0x80) return varint(cursor);
+  cursor.at = start;
   let raw = 0n;
   for (let shift = 0n; shift < 70n; shift += 7n) {
     const byte = bytes[cursor.at++]! | 0;

@@ -3,10 +3,12 @@
 import { type Cluster, connectCluster, disconnect } from "../cluster.ts";
 import { newClient } from "../connection.ts";
 import type { KafkaOptions } from "../ports.ts";
+import type { AnswerMemory } from "./answer-memory.ts";
 import type { FetchAnswer, FetchRequest } from "./fetch-api.ts";
+import { handOverWhole } from "./hand-over.ts";
 import type { TopicLayout } from "./metadata-api.ts";
 import { sendFetch, sendMetadata } from "./send.ts";
-import { wholeAnswers } from "./whole-answers.ts";
+import { socketsWith } from "./whole-answers.ts";
 
 /** Every call rejects with the client's errors. One fetch at a time for each node. */
 export type FetchWire = {
@@ -18,11 +20,11 @@ export type FetchWire = {
 };
 
 /** Connects at the first call, and anew after each failure: a connection on which nothing came in time is not given up by the client. */
-export function openFetchWire(options: KafkaOptions): FetchWire {
+export function openFetchWire(options: KafkaOptions, memory: AnswerMemory): FetchWire {
   let current: Promise<Cluster> | null = null;
 
   async function use<T>(call: (cluster: Cluster) => Promise<T>): Promise<T> {
-    current ??= connectCluster(newClient(options, wholeAnswers));
+    current ??= connectCluster(newClient(options, socketsWith(memory)));
     const mine = current;
     try {
       return await call(await mine);
@@ -40,7 +42,11 @@ export function openFetchWire(options: KafkaOptions): FetchWire {
     layout: (topics) =>
       use(async (cluster) => sendMetadata(await cluster.brokerPool.findConnectedBroker(), topics)),
     fetch: (nodeId, request) =>
-      use(async (cluster) => sendFetch(await cluster.findBroker({ nodeId }), request)),
+      use(async (cluster) => {
+        const broker = await cluster.findBroker({ nodeId });
+        handOverWhole(broker);
+        return sendFetch(broker, request);
+      }),
     async close() {
       const mine = current;
       current = null;

@@ -53,7 +53,9 @@ function cluster(leaders: Map<number, number>) {
 async function open(t: TestContext, leaders: Map<number, number>) {
   const { state, wire } = cluster(leaders);
   const taken: string[] = [];
+  const done: string[] = [];
   const strays: number[] = [];
+  let gate: Promise<void> = Promise.resolve();
   const outages: unknown[] = [];
   const assignment = createAssignment(() => fetcher.wake());
   const fetcher = createFetcher({
@@ -63,7 +65,11 @@ async function open(t: TestContext, leaders: Map<number, number>) {
     lanes: assignment.free,
     async take(lane: Lane, { records }, fetchedOffset) {
       taken.push(`${lane.partition}@${fetchedOffset}`);
+      await gate;
       lane.nextOffset += BigInt(records.length);
+    },
+    taken({ partitions: ranges }) {
+      for (const { partition, records } of ranges) if (records.length > 0) done.push(String(partition));
     },
     stray(lane) {
       strays.push(lane.partition);
@@ -80,7 +86,14 @@ async function open(t: TestContext, leaders: Map<number, number>) {
   const partitions = [...leaders.keys()].map((partition) => ({ topic: "t", partition }));
   assignment.begin(partitions);
   for (const partition of partitions) assignment.seek({ ...partition, nextOffset: 0n });
-  return { state, fetcher, assignment, taken, strays, outages, failure: () => failure };
+  const holdReader = () => {
+    let letGo = () => {};
+    gate = new Promise((resolve) => {
+      letGo = resolve;
+    });
+    return letGo;
+  };
+  return { state, fetcher, assignment, taken, done, holdReader, strays, outages, failure: () => failure };
 }
 
 const some = { records: Buffer.alloc(1) };
@@ -244,4 +257,24 @@ test("a held partition is not asked for until it is released, wherever the other
   assignment.release(lane, "asked");
   const then = state.asked.length;
   await until("it is asked", () => state.asked.slice(then).some(({ partition }) => partition === 0));
+});
+
+test("an answer is done with when the reader has all of it, however long it takes, and not before", async (t) => {
+  const { state, taken, done, holdReader } = await open(
+    t,
+    new Map([
+      [0, 1],
+      [1, 1],
+    ]),
+  );
+  const letGo = holdReader();
+  const given = new Set<number>();
+  state.answer = ({ partition }) => (given.size < given.add(partition).size ? some : {});
+  await until("the reader has both in hand", () => taken.length === 2);
+  const asked = state.requests.length;
+  await until("it is asked on without the reader", () => state.requests.length > asked);
+  assert.deepEqual(done, []);
+  letGo();
+  await until("both are done with", () => done.length === 2);
+  assert.deepEqual([...done].sort(), ["0", "1"]);
 });

@@ -23,6 +23,8 @@ export type FetcherOptions = {
   lanes(): Lane[];
   /** Hands over what was fetched; resolves when the reader has it. The lane is in nobody else's hands, and stands at `fetchedOffset`. */
   take(lane: Lane, range: FetchedPartition, fetchedOffset: bigint): Promise<void>;
+  /** All that was taken of an answer is in the reader's hands, and the fetcher reads nothing of it any more. */
+  taken(answer: FetchAnswer): void;
   /** The lane's position is not in the log. */
   stray(lane: Lane): void;
   /** An outage that is waited out; told once until it is over. */
@@ -40,6 +42,8 @@ export type Fetcher = {
 };
 
 const REQUEST_BYTES = 4 << 20;
+/** An answer to a request: what is in it beside records is little. One that holds a single larger batch is larger. */
+export const ANSWER_BYTES = REQUEST_BYTES + (256 << 10);
 const PARTITION_BYTES = 2 << 20;
 const PAUSE_MS = { first: 50, most: 1_000 };
 /** A partition that moves is found again in less tries than this. */
@@ -223,6 +227,7 @@ export function createFetcher(options: FetcherOptions): Fetcher {
       else throw protocolError(range.errorCode);
     }
     await Promise.all(taking);
+    options.taken(answer);
   }
 
   async function take(lane: Lane, range: FetchedPartition, fetchedOffset: bigint): Promise<void> {
