@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { isLabError } from "../core/errors.ts";
+import { batchBytes, type RecordSpec } from "../kafka/fetch/batch.fixture.ts";
 import { recordsOf } from "../kafka/fetch/columns.ts";
+import { readRange } from "../kafka/fetch/range.ts";
 import { createRawBatch, type RawMessage } from "./raw-batch.ts";
 
 const bytes = fc.option(fc.uint8Array({ maxLength: 40 }), { nil: null });
@@ -78,6 +80,100 @@ test("messages in columns are what they are one by one, between others and howev
         assert.deepEqual([actual.length, actual.bytes], [expected.length, expected.bytes]);
         for (let i = 0; i < expected.length; i++) assert.deepEqual(actual.message(i), expected.message(i));
         assert.deepEqual(actual.headerBytes, expected.headerBytes);
+      },
+    ),
+  );
+});
+
+/** As a broker has them: one batch of records, with all that frames them between the values. */
+async function fetched(records: readonly Omit<RecordSpec, "offsetDelta">[]) {
+  const specs = records.map((record, offsetDelta) => ({ ...record, offsetDelta }));
+  const bytes = batchBytes({ baseOffset: 5n, records: specs });
+  const pieces = [];
+  for await (const piece of readRange({ topic: "t", partition: 0, aborted: [], records: bytes }, 5n))
+    pieces.push(piece);
+  assert.equal(pieces.length, 1);
+  return pieces[0]!.records;
+}
+
+const PLACE = { topic: "t", partition: 3, timestampType: "append", generation: 2 } as const;
+
+test("messages that a broker frames are what they are one by one, whatever stands between their values", async () => {
+  const content = fc.oneof(
+    { weight: 8, arbitrary: fc.uint8Array({ minLength: 50, maxLength: 400 }) },
+    { weight: 1, arbitrary: fc.uint8Array({ maxLength: 3 }) },
+    { weight: 1, arbitrary: fc.constant(null) },
+  );
+  const record = fc.record(
+    {
+      key: fc.oneof({ weight: 4, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: bytes }),
+      value: content,
+      headers: fc.array(fc.tuple(fc.string({ maxLength: 5 }), bytes), { maxLength: 1 }),
+      timestampDelta: fc.nat(1 << 20),
+    },
+    { noNullPrototype: true },
+  );
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.array(record, { minLength: 1, maxLength: 30 }), { minLength: 1, maxLength: 3 }),
+      fc.constantFrom(1, 1 << 16),
+      async (pieces, capacityBytes) => {
+        const [expected, actual] = [createRawBatch(), createRawBatch({ capacityBytes })];
+        for (const piece of pieces) {
+          const records = await fetched(piece);
+          const before = Buffer.from(records.bytes);
+          for (const each of records.toArray()) expected.append({ ...PLACE, ...each });
+          actual.appendAll(PLACE, records);
+          assert.ok(before.equals(records.bytes), "what was fetched is as it was");
+        }
+        assert.deepEqual([actual.length, actual.bytes], [expected.length, expected.bytes]);
+        for (let i = 0; i < expected.length; i++) {
+          assert.deepEqual(actual.message(i), expected.message(i));
+          const next = i + 1 < actual.length ? actual.valueStart(i + 1) : actual.values.length;
+          const between = actual.values.subarray(actual.valueEnd(i), next);
+          assert.match(Buffer.from(between).toString("latin1"), /^\n *$/);
+        }
+        assert.deepEqual(actual.keys, expected.keys);
+        assert.deepEqual(actual.headerBytes, expected.headerBytes);
+      },
+    ),
+  );
+});
+
+test("large messages with little around them are NDJSON as they lie, and take little more than their bytes", async () => {
+  const objects = Array.from({ length: 100 }, (_, id) => ({ id, text: "x".repeat(900) }));
+  const values = objects.map((object) => Buffer.from(JSON.stringify(object)));
+  const batch = createRawBatch();
+  for (let times = 0; times < 2; times++)
+    batch.appendAll(PLACE, await fetched(values.map((value) => ({ value, key: Buffer.from("k") }))));
+  const lines = Buffer.from(batch.values).toString().trimEnd().split("\n");
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line)),
+    [...objects, ...objects],
+  );
+  assert.ok(batch.values.length < 1.02 * batch.bytes);
+  // Of small ones as much would stand between them as in them: that is left out.
+  const small = createRawBatch();
+  small.appendAll(PLACE, await fetched(Array.from({ length: 100 }, () => ({ value: Buffer.from("{}") }))));
+  assert.equal(Buffer.from(small.values).toString(), "{}\n".repeat(100));
+});
+
+test("a batch that was cleared is an empty one, and holds other messages as a new one does", () => {
+  fc.assert(
+    fc.property(
+      fc.array(message, { minLength: 1, maxLength: 30 }),
+      fc.array(message, { minLength: 1, maxLength: 30 }),
+      fc.boolean(),
+      (before, after, hasOriginals) => {
+        const [expected, actual] = [createRawBatch(), createRawBatch({ capacityBytes: 1 })];
+        for (const each of before) actual.append(hasOriginals ? { ...each, original: each.key } : each);
+        actual.clear();
+        assert.deepEqual([actual.length, actual.bytes, actual.values.length], [0, 0, 0]);
+        assert.equal(actual.hasOriginals, false);
+        for (const batch of [expected, actual]) for (const each of after) batch.append(each);
+        for (let i = 0; i < expected.length; i++) assert.deepEqual(actual.message(i), expected.message(i));
+        for (const piece of ["values", "keys", "headerBytes"] as const)
+          assert.deepEqual(actual[piece], expected[piece]);
       },
     ),
   );

@@ -3,6 +3,7 @@
 import { isUtf8 } from "node:buffer";
 import { LabError } from "../core/errors.ts";
 import { eachHeader } from "../core/record-headers.ts";
+import { type GrowingBytes, growingBytes, grown } from "./growing-bytes.ts";
 
 /**
  * Append-only columns of raw messages. `value(i)` and friends are views into shared memory: copy to keep.
@@ -28,8 +29,8 @@ export type RawBatch = {
   /** The message as `append` takes it. */
   message(index: number): RawMessage;
   /**
-   * All values in one piece, a newline after each, so that a run of JSON messages is NDJSON as it stands. Never write to it. Valid
-   * until the next `append`.
+   * All values in one piece, a newline after each and perhaps blanks behind it, so that a run of JSON messages is NDJSON as it stands. Never
+   * write to it. Valid until the next `append`.
    */
   readonly values: Uint8Array;
   /** Where `value(index)` begins in `values`; it ends before the newline at `valueEnd(index)`. A null value is empty there. */
@@ -52,6 +53,8 @@ export type RawBatch = {
   readonly headerBytes: Uint8Array;
   headerStart(index: number): number;
   headerEnd(index: number): number;
+  /** Forgets all messages, and keeps the memory for others: what was read of the batch before is read no more. */
+  clear(): void;
 };
 
 export type RawMessage = {
@@ -89,7 +92,11 @@ export type MessageColumns = {
   readonly valueBytes: number;
 };
 
-const NEWLINE = new Uint8Array([10]);
+const LINE_END = 10;
+const BLANK = 32;
+const NEWLINE = new Uint8Array([LINE_END]);
+/** Of the bytes of values: what may stand between them where they are copied in one piece, framing, keys and headers. */
+const DENSE = 1 / 8;
 const NULL_VALUE = 1;
 const NULL_KEY = 2;
 const APPEND_TIME = 4;
@@ -110,8 +117,9 @@ export function createRawBatch(options: { capacityBytes?: number } = {}): RawBat
   let bytes = 0;
   let length = 0;
   let room = 1024;
-  // Only ends are kept: a value begins one newline after the one before it, a key or a header list where the one before it ends.
+  let starts = new Uint32Array(room);
   let ends = new Uint32Array(room);
+  // A key or a header list begins where the one before it ends.
   let keyEnds = new Uint32Array(room);
   let headerEnds = new Uint32Array(room);
   let offsets = new BigInt64Array(room);
@@ -127,6 +135,7 @@ export function createRawBatch(options: { capacityBytes?: number } = {}): RawBat
   function addRoom(count: number): void {
     if (length + count <= room) return;
     room = Math.max(2 * room, length + count);
+    starts = grown(starts, new Uint32Array(room));
     ends = grown(ends, new Uint32Array(room));
     keyEnds = grown(keyEnds, new Uint32Array(room));
     headerEnds = grown(headerEnds, new Uint32Array(room));
@@ -162,8 +171,6 @@ export function createRawBatch(options: { capacityBytes?: number } = {}): RawBat
     throw new LabError("INTERNAL", `batch of ${length} has no message ${index}`);
   }
 
-  const valueStart = (index: number) => (index === 0 ? 0 : ends[index - 1]! + 1);
-
   /** Keeps it, if there is one, and says so in flags. */
   function keepOriginal(original: Uint8Array | null | undefined): number {
     if (original === undefined && originalEnds === undefined) return 0;
@@ -185,6 +192,39 @@ export function createRawBatch(options: { capacityBytes?: number } = {}): RawBat
     });
   }
 
+  /** All at once, and what lies between them is blanked. */
+  function appendSpan({ length: count, bytes: from, valueStarts, valueEnds }: MessageColumns): void {
+    const first = valueStarts[0]!;
+    const size = valueEnds[count - 1]! - first;
+    const shift = values.used - first;
+    values.makeRoom(size + 1);
+    values.appendPart(from, first, first + size);
+    values.append(NEWLINE);
+    const bytes = values.view(0, values.used);
+    for (let index = 0; index < count; index++) {
+      const start = valueStarts[index]! + shift;
+      if (index > 0) {
+        let at = ends[length + index - 1]!;
+        bytes[at] = LINE_END;
+        while (++at < start) bytes[at] = BLANK;
+      }
+      starts[length + index] = start;
+      ends[length + index] = valueEnds[index]! + shift;
+    }
+  }
+
+  function appendValues(messages: MessageColumns): void {
+    const { length: count, bytes: from, valueStarts, valueEnds } = messages;
+    values.makeRoom(messages.valueBytes + count);
+    for (let index = 0; index < count; index++) {
+      const start = valueStarts[index]!;
+      starts[length + index] = values.used;
+      if (start >= 0) values.appendPart(from, start, valueEnds[index]!);
+      ends[length + index] = values.used;
+      values.appendPart(NEWLINE, 0, 1);
+    }
+  }
+
   const batch: RawBatch = {
     get length() {
       return length;
@@ -195,7 +235,7 @@ export function createRawBatch(options: { capacityBytes?: number } = {}): RawBat
     get values() {
       return values.view(0, values.used);
     },
-    valueStart,
+    valueStart: (index) => starts[index]!,
     valueEnd: (index) => ends[index]!,
     get hasOriginals() {
       return originalEnds !== undefined;
@@ -216,6 +256,7 @@ export function createRawBatch(options: { capacityBytes?: number } = {}): RawBat
     append(record) {
       addRoom(1);
       const { key, value } = record;
+      starts[length] = values.used;
       if (value !== null) values.append(value);
       ends[length] = values.used;
       values.append(NEWLINE);
@@ -237,41 +278,47 @@ export function createRawBatch(options: { capacityBytes?: number } = {}): RawBat
       length++;
     },
     appendAll(place, messages) {
-      const {
-        length: count,
-        bytes: from,
-        keyStarts,
-        valueStarts,
-        valueEnds,
-        headerStarts,
-        headerEnds: stops,
-      } = messages;
+      const { length: count, bytes: from, keyStarts, keyEnds: keyStops, valueStarts } = messages;
+      const { headerStarts, headerEnds: headerStops } = messages;
       addRoom(count);
-      values.makeRoom(messages.valueBytes + count);
+      if (isDense(messages)) appendSpan(messages);
+      else appendValues(messages);
       offsets.set(messages.offsets.subarray(0, count), length);
       timestamps.set(messages.timestampsMs.subarray(0, count), length);
       partitions.fill(place.partition, length, length + count);
       generations.fill(place.generation, length, length + count);
       topics.fill(topicIndex(place.topic), length, length + count);
+      let keysEnd = keys.used;
+      let headersEnd = headers.used;
       const common = place.timestampType === "append" ? APPEND_TIME : 0;
       for (let index = 0; index < count; index++) {
         let flag = common;
-        const valueFrom = valueStarts[index]!;
-        if (valueFrom < 0) flag |= NULL_VALUE;
-        else values.appendPart(from, valueFrom, valueEnds[index]!);
-        ends[length] = values.used;
-        values.appendPart(NEWLINE, 0, 1);
-        const keyFrom = keyStarts[index]!;
-        if (keyFrom < 0) flag |= NULL_KEY;
-        else keys.appendPart(from, keyFrom, messages.keyEnds[index]!);
-        keyEnds[length] = keys.used;
-        if (headerStarts[index] !== stops[index]) appendHeaders(from, headerStarts[index]!, stops[index]!);
-        headerEnds[length] = headers.used;
-        if (originalEnds) originalEnds[length] = originals.used;
-        flags[length] = flag;
-        length++;
+        if (valueStarts[index]! < 0) flag |= NULL_VALUE;
+        const keyStart = keyStarts[index]!;
+        if (keyStart < 0) flag |= NULL_KEY;
+        else {
+          keys.appendPart(from, keyStart, keyStops[index]!);
+          keysEnd = keys.used;
+        }
+        keyEnds[length + index] = keysEnd;
+        const headerStart = headerStarts[index]!;
+        if (headerStart !== headerStops[index]) {
+          appendHeaders(from, headerStart, headerStops[index]!);
+          headersEnd = headers.used;
+        }
+        headerEnds[length + index] = headersEnd;
+        flags[length + index] = flag;
       }
+      originalEnds?.fill(originals.used, length, length + count);
+      length += count;
       bytes += messages.valueBytes;
+    },
+    clear() {
+      for (const piece of [values, keys, headers, originals]) piece.clear();
+      topicNames.length = 0;
+      originalEnds = undefined;
+      bytes = 0;
+      length = 0;
     },
     topic: (index) => topicNames[at(topics, index)]!,
     partition: (index) => at(partitions, index),
@@ -285,7 +332,7 @@ export function createRawBatch(options: { capacityBytes?: number } = {}): RawBat
     },
     value(index) {
       if ((at(flags, index) & NULL_VALUE) !== 0) return null;
-      return values.view(valueStart(index), ends[index]!);
+      return values.view(starts[index]!, ends[index]!);
     },
     headers(index) {
       const end = at(headerEnds, index);
@@ -314,55 +361,12 @@ export function createRawBatch(options: { capacityBytes?: number } = {}): RawBat
   return batch;
 }
 
-type GrowingBytes = {
-  readonly used: number;
-  append(piece: Uint8Array): void;
-  /** From `start` (inclusive) to `end` (exclusive). */
-  appendPart(of: Uint8Array, start: number, end: number): void;
-  /** Four bytes, little-endian. */
-  appendInt32(value: number): void;
-  makeRoom(size: number): void;
-  view(start: number, end: number): Uint8Array;
-};
-
-/** Below this, bytes are copied one by one: to make a view of them would take longer. */
-const FEW_BYTES = 24;
-
-function growingBytes(capacity: number): GrowingBytes {
-  let bytes = new Uint8Array(Math.max(capacity, 1));
-  let used = 0;
-  function makeRoom(size: number): void {
-    const needed = used + size;
-    if (needed > bytes.length) bytes = grown(bytes, new Uint8Array(Math.max(needed, bytes.length * 2)));
-  }
-  return {
-    get used() {
-      return used;
-    },
-    append(piece) {
-      makeRoom(piece.length);
-      bytes.set(piece, used);
-      used += piece.length;
-    },
-    appendPart(of, start, end) {
-      const size = end - start;
-      makeRoom(size);
-      if (size > FEW_BYTES) bytes.set(of.subarray(start, end), used);
-      else for (let n = 0; n < size; n++) bytes[used + n] = of[start + n]!;
-      used += size;
-    },
-    appendInt32(value) {
-      makeRoom(4);
-      for (let i = 0; i < 4; i++) bytes[used++] = value >> (8 * i);
-    },
-    makeRoom,
-    view: (start, end) => bytes.subarray(start, end),
-  };
-}
-
-function grown<T extends { set(from: T): void }>(from: T, to: T): T {
-  to.set(from);
-  return to;
+/** Whether the values lie in their order, none null, with room for a newline between any two, and little else. */
+function isDense({ length, valueStarts, valueEnds, valueBytes }: MessageColumns): boolean {
+  if (length === 0 || valueStarts[0]! < 0) return false;
+  if (valueEnds[length - 1]! - valueStarts[0]! > valueBytes * (1 + DENSE)) return false;
+  for (let index = 1; index < length; index++) if (valueStarts[index]! <= valueEnds[index - 1]!) return false;
+  return true;
 }
 
 /** Whether the bytes are UTF-8. Kafka lets a header's name be any bytes; one that is no text makes a whole file unreadable. */

@@ -40,6 +40,8 @@ export type PartitionCounts = {
 export type ChunkContent = {
   /** Null once encoded: the messages are let go. */
   raw: RawBatch | null;
+  /** What was `raw`, where nobody reads it any more: its memory may hold the messages of another chunk. */
+  spent: RawBatch | null;
   counts: Map<number, PartitionCounts>;
   audit: AuditCounts;
   files: EncodedFile[];
@@ -52,10 +54,14 @@ export type ChunkContent = {
 
 const LEAST_CAPACITY = 1 << 20;
 
-/** `capacityBytes` is the room that is taken for values at once: about what will come saves it from being moved as it grows. */
-export function emptyChunk(capacityBytes = 0): ChunkContent {
+/**
+ * Without `raw`, an empty batch, `capacityBytes` is the room that is taken for values at once: about what will come saves it from being moved
+ * as it grows.
+ */
+export function emptyChunk(capacityBytes = 0, raw: RawBatch | null = null): ChunkContent {
   return {
-    raw: createRawBatch({ capacityBytes: Math.max(capacityBytes, LEAST_CAPACITY) }),
+    raw: raw ?? createRawBatch({ capacityBytes: Math.max(capacityBytes, LEAST_CAPACITY) }),
+    spent: null,
     counts: new Map(),
     audit: createAuditCounts(),
     files: [],
@@ -127,7 +133,8 @@ export function appendBatch(
     if (timestampMs < counts.minTimestampMs) counts.minTimestampMs = timestampMs;
     if (timestampMs > counts.maxTimestampMs) counts.maxTimestampMs = timestampMs;
     unstamped.timestampMs = timestampMs;
-    const isStamped = hasHeader(bytes, headerStarts[index]!, headerEnds[index]!, STAMP);
+    const [start, end] = [headerStarts[index]!, headerEnds[index]!];
+    const isStamped = start !== end && hasHeader(bytes, start, end, STAMP);
     chunk.audit.received(isStamped ? records.at(index) : unstamped);
   }
   const place = { topic, partition, timestampType, generation: recordGeneration };

@@ -163,6 +163,7 @@ export async function encodeChunk(chunk: ChunkContent, input: EncodeInput): Prom
     chunk.audit.lettered(letter);
   }
   chunk.raw = null;
+  chunk.spent = raw;
 }
 
 /** What became of the messages up to place `end` that come after those of the part before; the schemas with what all parts so far brought. */

@@ -3,6 +3,7 @@
 import { asLabError, LabError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { sleep } from "../core/retry.ts";
+import type { RawBatch } from "../engine/raw-batch.ts";
 import type { FetchedBatch, Kafka, Position } from "../kafka/ports.ts";
 import { appendBatch, type ChunkContent, emptyChunk, heldBytes, removeFiles } from "./chunk.ts";
 import { deferred } from "./deferred.ts";
@@ -49,7 +50,7 @@ const WATERMARKS_MS = 1000;
 export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
   const { kafka, admin, metrics, report, now } = deps;
   const log = deps.log.child({ topic: options.topic, table: options.tableUri });
-  const source = kafka.source({ topics: [options.topic], group: options.group });
+  const source = kafka.source({ topics: [options.topic], group: options.group, copiesRecords: true });
   const ended = deferred();
   const background = new Set<Promise<void>>();
   const patience = createPatience({ ...deps, topic: options.topic });
@@ -63,8 +64,13 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
   const life = new AbortController();
   const maintain = createMaintenance(log, life.signal);
   const chunks = new Map<number, ChunkContent>();
-  /** What the values of the last chunk took, and an eighth more: the next is likely to be about as large. */
-  let nextBytes = 0;
+  /**
+   * What the values of the last chunk took, and an eighth more: the next is likely to be about as large. The first gets a whole chunk's room, of which
+   * what is not filled costs nothing.
+   */
+  let nextBytes = roomFor(deps.chunkBytes);
+  /** Memory of an encoded chunk for the next one, while the stream is behind: fresh pages cost as much as what is copied into them. */
+  let spare: RawBatch | null = null;
   let startedGeneration = -1;
   let isReadingEnds = false;
 
@@ -94,7 +100,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
         source.seek({ topic: options.topic, partition: effect.partition, nextOffset: effect.nextOffset });
         break;
       case "append": {
-        const content = chunks.get(effect.chunk) ?? emptyChunk(nextBytes);
+        const content = chunks.get(effect.chunk) ?? emptyChunk(nextBytes, takeSpare());
         chunks.set(effect.chunk, content);
         const { verdicts, recordGeneration } = writer.resume;
         if (batch) appendBatch(content, batch, verdicts.get(batch.partition), recordGeneration);
@@ -119,6 +125,13 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
         ended.resolve();
         break;
     }
+  }
+
+  function takeSpare(): RawBatch | null {
+    const taken = spare;
+    spare = null;
+    taken?.clear();
+    return taken;
   }
 
   /** A source starts an assignment once; where positions were read again within one, it is sought and let go on. */
@@ -188,9 +201,10 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
     const content = chunks.get(id);
     if (!content?.raw) throw new LabError("INTERNAL", `chunk ${id} has no messages to encode`);
     const messages = content.raw.length;
-    nextBytes = Math.ceil(content.raw.values.length * 1.125);
+    nextBytes = roomFor(content.raw.values.length);
     const startedMs = now();
     await writer.encode(content, signal);
+    spare = content.spent;
     tellOfChunk({ metrics, content, messages, seconds: (now() - startedMs) / 1000 });
     dispatch({ type: "encoded", chunk: id });
   }
@@ -211,7 +225,10 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
         return dispatch({ type: "rejected", commit: effect.commit });
       }
       for (const id of effect.chunks) chunks.delete(id);
-      if (chunks.size === 0) writer.allCommitted();
+      if (chunks.size === 0) {
+        writer.allCommitted();
+        spare = null;
+      }
       tellCommit(done.rows?.snapshot.version ?? null, effect.settled, contents, startedMs);
       dispatch({ type: "committed", commit: effect.commit });
       for (const opened of done.rows ? [done.rows, ...done.routed] : [])
@@ -358,6 +375,8 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
 
   return { run, stop, storeOutage };
 }
+
+const roomFor = (bytes: number) => Math.ceil(bytes * 1.125);
 
 function limitsOf(options: StreamOptions, deps: StreamDeps, ends: Limits["ends"]): Limits {
   return {
