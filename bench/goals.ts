@@ -2,7 +2,9 @@
 
 import { COMPILED } from "./contender.ts";
 import { ingestSummary } from "./ingest-summary.ts";
+import { changesPerSecond, type MergeRun, PEER, VECTORS } from "./merge-run.ts";
 import type { PageRecord } from "./results.ts";
+import { spread } from "./spread.ts";
 
 export type Goal = {
   what: string;
@@ -24,6 +26,8 @@ export function goalsOf(records: readonly PageRecord[]): Goal[] {
         return latencyGoals(record.result);
       case "memory":
         return memoryGoals(record.result);
+      case "merge":
+        return mergeGoals(record.result);
       default:
         return [];
     }
@@ -84,6 +88,22 @@ function memoryGoals({ runs }: ResultOf<"memory">): Goal[] {
     {
       ...{ what: `peak memory, up to ${widest} partitions`, goal: "at most 350 MiB" },
       ...{ found: `${Math.round(peak / MIB)} MiB`, isReached: peak <= 350 * MIB },
+    },
+  ];
+}
+
+/** By the middle rounds. */
+function mergeGoals({ runs, changes }: ResultOf<"merge">): Goal[] {
+  const rate = (by: MergeRun["by"]) => {
+    const its = runs.filter((run) => run.by === by).map((run) => changesPerSecond(run, changes));
+    return its.length === 0 ? undefined : spread(its).median;
+  };
+  const [ours, peer] = [rate(VECTORS), rate(PEER)];
+  if (ours === undefined || peer === undefined) return [];
+  return [
+    {
+      ...{ what: "changes/s into a keyed table, by those of deltalake's merge", goal: "more than 1 times" },
+      ...{ found: `${(ours / peer).toFixed(1)} times`, isReached: ours > peer },
     },
   ];
 }

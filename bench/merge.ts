@@ -20,6 +20,14 @@ import type { Table } from "../delta/table.ts";
 import { openWorkbench } from "../upkeep/workbench.ts";
 import { load } from "./machine.ts";
 import {
+  COPIES,
+  changesPerSecond,
+  type MergeBenchResult,
+  type MergeRun,
+  PEER,
+  VECTORS,
+} from "./merge-run.ts";
+import {
   asChange,
   type CustomerChange,
   customerBatches,
@@ -33,45 +41,12 @@ export type MergeBenchOptions = {
   rows: number;
   /** Ours with deletion vectors; the others, which take longer, do a tenth of them. */
   batches: number;
-  /** Changes of a batch. */
-  size: number;
+  /** Of a batch. */
+  changes: number;
   seed: number;
   rounds: number;
   say: (line: string) => void;
   signal: AbortSignal;
-};
-
-export const VECTORS = "lab, deletion vectors";
-export const COPIES = "lab, files written again";
-export const PEER = "deltalake";
-
-export type MergeRun = {
-  by: typeof VECTORS | typeof COPIES | typeof PEER;
-  round: number;
-  batches: number;
-  /** Of all batches but the first, which opens the table. */
-  seconds: number;
-  cpuSeconds: number;
-  /** Of the first batch: ours reads the keys of the whole table then. */
-  firstSeconds: number;
-  /** Of the slowest of the others. */
-  longestSeconds: number;
-  /** All batches: data files and deletion vectors, and the log. */
-  dataBytes: number;
-  logBytes: number;
-  /** The load of the machine when it began. */
-  load: number;
-};
-
-export type MergeBenchResult = {
-  rows: number;
-  batches: number;
-  size: number;
-  seed: number;
-  rounds: number;
-  /** Of the table as it was. */
-  tableBytes: number;
-  runs: MergeRun[];
 };
 
 const MEMORY_BYTES = 512 * 1024 * 1024;
@@ -80,16 +55,16 @@ const COMPACT_EVERY = 16;
 
 /** INTERNAL if a table does not hold what the changes come to. */
 export async function benchMerge(options: MergeBenchOptions): Promise<MergeBenchResult> {
-  const { rows, batches, size, seed, rounds, say, signal } = options;
+  const { rows, batches, changes, seed, rounds, say, signal } = options;
   const packages = await pythonPackages(new URL("./merge-peer.txt", import.meta.url), signal);
   const folder = await mkdtemp(join(tmpdir(), "lab-bench-"));
   try {
     const few = Math.max(2, Math.floor(batches / 10));
-    say(`making ${batches} batches of ${size.toLocaleString("en")} changes`);
-    const changes = customerBatches({ rows, batches, size, seed });
+    say(`making ${batches} batches of ${changes.toLocaleString("en")} changes`);
+    const made = customerBatches({ rows, batches, size: changes, seed });
     await mkdir(join(folder, "batches"));
-    await writeBatches(changes.slice(0, few), join(folder, "batches"), signal);
-    const result: MergeBenchResult = { rows, batches, size, seed, rounds, tableBytes: 0, runs: [] };
+    await writeBatches(made.slice(0, few), join(folder, "batches"), signal);
+    const result: MergeBenchResult = { rows, batches, changes, seed, rounds, tableBytes: 0, runs: [] };
     for (let round = 1; round <= rounds; round++)
       for (const by of [VECTORS, COPIES, PEER] as const) {
         const place = join(folder, "table");
@@ -99,7 +74,7 @@ export async function benchMerge(options: MergeBenchOptions): Promise<MergeBench
           signal,
         );
         result.tableBytes ||= (await table.latest(signal)).sizeBytes;
-        const mine = by === VECTORS ? changes : changes.slice(0, few);
+        const mine = by === VECTORS ? made : made.slice(0, few);
         const before = await bytesOf(place);
         const loaded = load();
         const used =
@@ -115,7 +90,7 @@ export async function benchMerge(options: MergeBenchOptions): Promise<MergeBench
         };
         result.runs.push(run);
         say(
-          `round ${round}: ${by}, ${Math.round(changesPerSecond(run, size)).toLocaleString("en")} changes/s`,
+          `round ${round}: ${by}, ${Math.round(changesPerSecond(run, changes)).toLocaleString("en")} changes/s`,
         );
         for (const name of ["table", "table-scratch", "scratch"])
           await rm(join(folder, name), { recursive: true, force: true });
@@ -124,11 +99,6 @@ export async function benchMerge(options: MergeBenchOptions): Promise<MergeBench
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-}
-
-/** From the second batch on. */
-export function changesPerSecond({ batches, seconds }: MergeRun, size: number): number {
-  return ((batches - 1) * size) / seconds;
 }
 
 type Used = Pick<MergeRun, "seconds" | "cpuSeconds" | "firstSeconds" | "longestSeconds">;

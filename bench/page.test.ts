@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { isLabError } from "../core/errors.ts";
 import { CLONE, COMPILED } from "./contender.ts";
 import { goalsOf } from "./goals.ts";
+import { PEER, VECTORS } from "./merge-run.ts";
 import { pageRecords, performancePage } from "./page.ts";
 import { pageCharts } from "./page-charts.ts";
 import { type PageRecord, readResults } from "./results.ts";
@@ -119,7 +120,18 @@ const COMMIT = {
     ],
   },
 } satisfies PageRecord as PageRecord;
-const ALL = [INGEST, LATENCY, MEMORY, START, PROFILE, QUERY, OPEN, COMMIT];
+const merged = (by: typeof VECTORS | typeof PEER, batches: number, seconds: number) => ({
+  ...{ by, round: 1, batches, seconds, cpuSeconds: seconds / 2, firstSeconds: 1.25, longestSeconds: 0.5 },
+  ...{ dataBytes: 1e5 * batches, logBytes: 2e4 * batches, load: 0.25 },
+});
+const MERGE = {
+  ...{ ...HEAD, bench: "merge" },
+  result: {
+    ...{ rows: 1_000_000, batches: 101, changes: 1000, seed: 1, rounds: 1, tableBytes: 32e6 },
+    runs: [merged(VECTORS, 101, 5), merged(PEER, 11, 20)],
+  },
+} satisfies PageRecord as PageRecord;
+const ALL = [INGEST, LATENCY, MEMORY, START, PROFILE, QUERY, OPEN, COMMIT, MERGE];
 
 test("the committed page and its charts say what the committed results say, and nothing else", async () => {
   // lab bench report
@@ -148,6 +160,9 @@ test("every number of the results is on the page, as it was measured", () => {
     "| 100 | open | ours by the peer's | 0.5 / 0.5 / 0.5 | 1 / 1 / 1 | 0.5 / 0.5 / 0.5 |",
     "| 100,000 | 12 | 120 | 4.5 / 4.5 / 4.5 |",
     "| lab | 8 | 200 | 1.5 | not known | 0.75 |",
+    "| deltalake | 11 | 500 / 500 / 500 | 1,000 / 1,000 / 1,000 | 1.25 / 1.25 / 1.25 | 0.5 / 0.5 / 0.5 | 100 / 100 / 100 | 20 / 20 / 20 |",
+    "one worker with deletion vectors does 3.5 times that",
+    "| changes/s into a keyed table, by those of deltalake's merge | more than 1 times | 40.0 times | yes |",
     "- 2 cores (A & B <fast>), 8 GiB, linux 6.1",
   ])
     assert.ok(page.includes(line), `${line}\nis not in\n${page}`);
@@ -163,6 +178,7 @@ test("a goal is reached or not by the median of what was measured", () => {
     ["p99 from produced to visible, 3,000 messages/s, flush after 1 s", "1,200 ms", true],
     ["CPU at 3,000 messages/s of 2 KB", "12.5 %", false],
     ["peak memory, up to 200 partitions", "300 MiB", true],
+    ["changes/s into a keyed table, by those of deltalake's merge", "40.0 times", true],
   ]);
 });
 

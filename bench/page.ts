@@ -3,13 +3,14 @@
 import { goalsOf } from "./goals.ts";
 import { ingestSummary } from "./ingest-summary.ts";
 import { exact, table, three, when } from "./markdown.ts";
+import { merge } from "./page-merge.ts";
 import { commit, open, query } from "./page-tables.ts";
 import { PARTS, type Part } from "./profile-parts.ts";
 import { newest, type PageRecord } from "./results.ts";
 import { spread } from "./spread.ts";
 
 const KINDS: readonly PageRecord["bench"][] = [
-  ...(["ingest", "latency", "memory", "start", "profile", "query", "open", "commit"] as const),
+  ...(["ingest", "latency", "memory", "start", "profile", "query", "open", "commit", "merge"] as const),
 ];
 
 /** Of all results those that the page tells of: the newest of each benchmark, and of `ingest` and `profile` of each size. */
@@ -67,6 +68,8 @@ function section(record: PageRecord): string {
       return open(record);
     case "commit":
       return commit(record);
+    case "merge":
+      return merge(record);
   }
 }
 

@@ -7,6 +7,7 @@ import type { IngestBenchResult } from "./ingest.ts";
 import type { LatencyBenchResult } from "./latency.ts";
 import type { Measurement } from "./machine.ts";
 import type { MemoryHourResult } from "./memory-hour.ts";
+import type { MergeBenchResult } from "./merge-run.ts";
 import type { OpenBenchResult } from "./open.ts";
 import type { ProfileBenchResult } from "./profile.ts";
 import type { QueryBenchResult } from "./query.ts";
@@ -24,7 +25,8 @@ export type PageRecord =
   | Recorded<"profile", ProfileBenchResult>
   | Recorded<"query", QueryBenchResult>
   | Recorded<"open", OpenBenchResult>
-  | Recorded<"commit", CommitBenchResult>;
+  | Recorded<"commit", CommitBenchResult>
+  | Recorded<"merge", MergeBenchResult>;
 
 /** One line more in the file, or with null none: to find out before an hour of measuring. USAGE where it cannot be written. */
 export async function appendResult(file: string, record: Recorded<string, unknown> | null): Promise<void> {

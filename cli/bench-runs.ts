@@ -101,6 +101,13 @@ const replay: Bench = async (values, around) => {
   return { result, text: replayText(result) };
 };
 
+const merge: Bench = async ({ messages: rows = 1_000_000, commits = 200, rounds = 3, seed }, around) => {
+  const { benchMerge } = await import("../bench/merge.ts");
+  const { mergeText } = await import("./bench-merge-text.ts");
+  const result = await benchMerge({ rows, batches: commits, changes: 1000, seed, rounds, ...around });
+  return { result, text: mergeText(result) };
+};
+
 const query: Bench = async ({ files = 2000, rounds = 11 }, around) => {
   const { benchQuery } = await import("../bench/query.ts");
   const { queryTable } = await import("./bench-tables.ts");
@@ -117,7 +124,7 @@ const open: Bench = async ({ files = 100_000, commits = 5000, rounds = 11 }, aro
 
 /** By the name that the command takes. */
 export const BENCHES: Readonly<Record<string, Bench>> = {
-  ...{ ingest, latency, start, memory, profile, replay, commit, open, query },
+  ...{ ingest, latency, start, memory, profile, replay, merge, commit, open, query },
 };
 
 /** Writes the page and its charts into the clone's docs; resolves with their paths. */

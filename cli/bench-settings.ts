@@ -12,7 +12,7 @@ export const BENCH_SETTINGS = {
     kind: integer(1),
     default: undefined,
     description:
-      "ingest and profile: messages in the topic, 500000 unless given; memory: 3600000 unless given",
+      "ingest and profile: messages in the topic, 500000 unless given; memory: 3600000 unless given; merge: rows of the table, 1000000 unless given",
   }),
   size: setting<EventSize | undefined>({
     flag: "--size",
@@ -65,7 +65,7 @@ export const BENCH_SETTINGS = {
     kind: integer(1),
     default: undefined,
     description:
-      "commit: commits of each writer, 100 unless given; open: commits of the table, 5000 unless given",
+      "commit: commits of each writer, 100 unless given; open: commits of the table, 5000 unless given; merge: batches of 1000 changes, 200 unless given",
   }),
   store: setting<string | undefined>({
     flag: "--store",

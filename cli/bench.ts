@@ -13,7 +13,7 @@ export const bench = defineCommand({
     {
       name: "what",
       description:
-        "ingest, latency, start, memory, profile, replay, commit, open or query; report writes the page",
+        "ingest, latency, start, memory, profile, replay, merge, commit, open or query; report writes the page",
       required: true,
     },
   ],
@@ -26,6 +26,7 @@ export const bench = defineCommand({
     "lab bench memory --streams 50 --outage 60s",
     "lab bench profile",
     "lab bench replay --messages 1000000",
+    "lab bench merge --messages 1000000 --commits 200",
     "lab bench commit --writers 8",
     "lab bench commit --store s3://lab/bench",
     "lab bench open --files 1000000 --rounds 3",

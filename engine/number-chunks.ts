@@ -1,6 +1,5 @@
 /** Columns of whole numbers as they lie in memory: for results of millions of rows, which would take long to become values one by one. */
 
-import { DuckDBBigIntVector } from "@duckdb/node-api";
 import { LabError } from "../core/errors.ts";
 import type { Engine } from "./instance.ts";
 
@@ -13,6 +12,7 @@ export async function* numberChunks(
   sql: string,
   signal: AbortSignal,
 ): AsyncGenerator<NumberChunk> {
+  const { DuckDBBigIntVector } = await import("./duckdb.ts");
   const { connection } = engine;
   const interrupt = () => connection.interrupt();
   signal.throwIfAborted();
@@ -25,6 +25,7 @@ export async function* numberChunks(
     if (chunk === null || chunk.rowCount === 0) return;
     const columns = Array.from({ length: chunk.columnCount }, (_, index) => {
       const vector = chunk.getColumnVector(index);
+      // biome-ignore lint/complexity/useLiteralKeys: private to the class, which gives out one value at a time
       if (vector instanceof DuckDBBigIntVector) return vector["items"];
       throw new LabError("INTERNAL", `column ${index} of ${sql.slice(0, 200)} is no BIGINT`);
     });

@@ -1,0 +1,40 @@
+/** What `bench/merge.ts` measures, and what is made of it. */
+
+export const VECTORS = "lab, deletion vectors";
+export const COPIES = "lab, files written again";
+export const PEER = "deltalake";
+
+export type MergeRun = {
+  by: typeof VECTORS | typeof COPIES | typeof PEER;
+  round: number;
+  batches: number;
+  /** Of all batches but the first, which opens the table. */
+  seconds: number;
+  cpuSeconds: number;
+  /** Of the first batch: ours reads the keys of the whole table then. */
+  firstSeconds: number;
+  /** Of the slowest of the others. */
+  longestSeconds: number;
+  /** All batches: data files and deletion vectors, and the log. */
+  dataBytes: number;
+  logBytes: number;
+  /** The load of the machine when it began. */
+  load: number;
+};
+
+export type MergeBenchResult = {
+  rows: number;
+  batches: number;
+  /** Of a batch. */
+  changes: number;
+  seed: number;
+  rounds: number;
+  /** Of the table as it was. */
+  tableBytes: number;
+  runs: MergeRun[];
+};
+
+/** From the second batch on. */
+export function changesPerSecond({ batches, seconds }: MergeRun, changes: number): number {
+  return ((batches - 1) * changes) / seconds;
+}

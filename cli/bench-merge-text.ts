@@ -1,0 +1,11 @@
+/** What `lab bench merge` prints. */
+
+import { table } from "../bench/markdown.ts";
+import type { MergeBenchResult } from "../bench/merge-run.ts";
+import { mergeReach, mergeRows } from "../bench/page-merge.ts";
+
+export function mergeText(result: MergeBenchResult): string {
+  const { heads, rows } = mergeRows(result);
+  const what = `${result.rows.toLocaleString("en")} rows, batches of ${result.changes.toLocaleString("en")} changes, ${result.rounds} rounds: min / median / max`;
+  return `${what}\n\n${table(heads, rows)}\n\n${mergeReach(result)}\n`;
+}
