@@ -8,7 +8,7 @@ export const MOST_UNPACKED_BYTES = 64 * 2 ** 20;
 
 /** Whether any of the values that lie in `bytes` may begin as gzip does: one look at all, since hardly any have that byte. */
 export function mayHoldGzip(bytes: Uint8Array): boolean {
-  return bytes.includes(0x1f);
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(0x1f);
 }
 
 /** True where `value` begins as gzip does, which no JSON and no CSV in UTF-8 can. */
