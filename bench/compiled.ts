@@ -1,7 +1,7 @@
 /** A program compiled as an image has it: without what a clone takes to run from its sources. */
 
 import { execFile } from "node:child_process";
-import { symlink, writeFile } from "node:fs/promises";
+import { cp, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -40,6 +40,8 @@ async function compile(config: object, folder: string, signal: AbortSignal): Pro
   await writeFile(join(folder, "tsconfig.json"), JSON.stringify(config));
   await writeFile(join(folder, "package.json"), '{"type":"module"}');
   await symlink(join(ROOT, "node_modules"), join(folder, "node_modules"));
+  // What the compiler passes over.
+  await cp(join(ROOT, "columnar", "columns.wasm"), join(folder, "columnar", "columns.wasm"));
   try {
     await promisify(execFile)(TSC, ["-p", join(folder, "tsconfig.json"), "--noCheck"], { signal });
   } catch (cause) {
