@@ -2,17 +2,16 @@
 
 import { LabError } from "../core/errors.ts";
 import { toJson } from "../core/ops.ts";
-import { bytes, choice, integer, named, rate, toggle } from "../core/setting-kinds.ts";
+import { bytes, choice, integer, named, onOff, rate, toggle } from "../core/setting-kinds.ts";
 import { SETTINGS, setting } from "../core/settings.ts";
 import { momentOf } from "../query/moment.ts";
 import type { From } from "../replay/range.ts";
-import type { ReplayResult } from "../replay/run.ts";
 import { withQuery } from "./ask.ts";
 import { defineCommand } from "./command.ts";
 import { CONNECT_TIMEOUT } from "./connect-timeout.ts";
 import { KAFKA, kafkaAccess } from "./kafka-settings.ts";
-import { count, plural, size } from "./lines.ts";
 import { type Progress, progress } from "./progress.ts";
+import { planText, replayText } from "./replay-text.ts";
 import { WORK } from "./work-settings.ts";
 
 const offsets = {
@@ -33,7 +32,7 @@ export const replay = defineCommand({
   args: [{ name: "TABLE", description: "a table's name in the store, or its path or URI", required: true }],
   examples: [
     "lab replay orders --to-topic orders-again",
-    "lab replay orders --to-topic orders-may --from-time 2026-05-01",
+    "lab replay orders --to-topic orders-may --from-time 2026-05-01 --dry-run",
     "lab replay orders --to-topic orders-part --from-version 10 --to-version 20",
     "lab replay orders --to-topic orders-slow --from-offsets 0:1200,1:900 --rate 500/s",
   ],
@@ -110,9 +109,15 @@ export const replay = defineCommand({
     check: setting<boolean>({
       flag: "--check",
       env: "LAB_REPLAY_CHECK",
-      kind: toggle,
+      kind: onOff,
       default: true,
       description: "read the topic again at the end, and compare what is there with what was sent",
+    }),
+    dryRun: setting<boolean>({
+      flag: "--dry-run",
+      kind: toggle,
+      default: false,
+      description: "only tell what would be sent, from where, and whether the topic is fit for it",
     }),
     ...WORK,
     ...KAFKA,
@@ -133,33 +138,26 @@ export const replay = defineCommand({
     // Loaded here: what is above can fail without the client and the engine.
     const { connectKafka } = await import("../kafka/client.ts");
     const { replay: run } = await import("../replay/run.ts");
+    const { planReplay } = await import("../replay/plan.ts");
     const log = await context.openLog();
     const startedMs = Date.now();
     let bar: Progress | undefined;
     let comparing: Progress | undefined;
+    let sentMs: number | undefined;
     const compareBar = (total: number) => {
       bar?.end();
       return progress(screen, `compare ${target}`, total);
     };
-    const result = await withQuery(values, async ({ catalog, context: reading }) => {
+    const ended = await withQuery(values, async ({ catalog, context: reading }) => {
       const { table } = await catalog.openAny(asked, signal);
-      screen.note(`replaying ${asked} to ${target} on ${access.brokers.join(",")}`);
-      return run({
-        table,
+      const course = {
+        ...{ table, target, topic: values.topic, from, to: values.toVersion, value: values.value },
         kafka: connectKafka({
           ...access,
           clientId: `lab-replay-${process.pid}`,
           connectTimeoutMs: values.connectTimeout,
         }),
-        target,
-        topic: values.topic,
-        from,
-        to: values.toVersion,
-        value: values.value,
         isAppended: values.append,
-        isCompared: values.check,
-        rate: values.rate,
-        transactionBytes: values.transactionSize,
         work: {
           scratchDir: values.scratch,
           memoryLimitBytes: values.memory,
@@ -168,20 +166,39 @@ export const replay = defineCommand({
         },
         signal,
         now: Date.now,
+      };
+      if (values.dryRun) return { plan: await planReplay(course) };
+      screen.note(`replaying ${asked} to ${target} on ${access.brokers.join(",")}`);
+      const result = await run({
+        ...course,
+        isCompared: values.check,
+        rate: values.rate,
+        transactionBytes: values.transactionSize,
         onProgress({ sent, total }) {
           bar ??= progress(screen, `replay ${asked}`, total);
           bar.update(sent);
         },
         onCompared({ read, total }) {
+          sentMs ??= Date.now();
           comparing ??= compareBar(total);
           comparing.update(read);
         },
         onOutage: (error) => log.warn({ event: "outage" }, `outage, trying again: ${error.message}`),
       });
+      return { result };
     }).finally(() => (comparing ?? bar)?.end());
-    const seconds = (Date.now() - startedMs) / 1000;
-    if (common.json) screen.out(`${toJson({ table: asked, ...result, seconds }, 2)}\n`);
-    else screen.out(`${told(asked, result, seconds)}\n`);
+    const seconds = ((sentMs ?? Date.now()) - startedMs) / 1000;
+    if (ended.plan !== undefined) {
+      const { plan } = ended;
+      screen.out(
+        `${common.json ? toJson({ table: asked, ...plan, dryRun: true }, 2) : planText(asked, plan, screen)}\n`,
+      );
+    } else {
+      const { result } = ended;
+      screen.out(
+        `${common.json ? toJson({ table: asked, ...result, seconds }, 2) : replayText(asked, result, seconds)}\n`,
+      );
+    }
     return 0;
   },
 });
@@ -210,31 +227,4 @@ function fromOf(values: {
   if (fromTime !== undefined) return { kind: "time", timestampMs: momentOf(fromTime) };
   if (fromOffsets !== undefined) return { kind: "offsets", first: fromOffsets };
   return { kind: "start" };
-}
-
-const COMPARED = {
-  same: "compared: the topic holds each of them once, as it was sent and in order",
-  expired: "not compared: retention of the topic took some of them already",
-  denied: "not compared: the topic may not be read; that takes the right to read it and groups lab.replay.*",
-  off: "not compared (--check off)",
-};
-
-function told(table: string, result: ReplayResult, seconds: number): string {
-  const { target, version, sent, sentNow, bytes, reencoded, withoutOrigin, partitions, progressTopic } =
-    result;
-  const speed = Math.round(sentNow / Math.max(0.001, seconds));
-  const lines = [
-    `${table}, version ${count(version)}: ${plural(sentNow, "record")} sent to ${target} (${plural(partitions, "partition")}) in ${seconds.toFixed(1)} s, ${count(speed)}/s`,
-  ];
-  if (result.isResumed)
-    lines.push(`${plural(sent, "record")} and ${size(bytes)} of values in all, with what earlier runs sent`);
-  lines.push(COMPARED[result.comparison]);
-  if (reencoded > 0)
-    lines.push(
-      `${plural(reencoded, "value")} of them made again of columns: they say the same, byte for byte they may differ (keepRaw keeps bytes)`,
-    );
-  if (withoutOrigin > 0)
-    lines.push(`${plural(withoutOrigin, "row")} of the table name no record and were left`);
-  lines.push(`progress is in topic ${progressTopic}: the same command again sends what came since`);
-  return lines.join("\n");
 }
