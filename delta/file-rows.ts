@@ -4,6 +4,7 @@
  */
 
 import type { Add, PartitionValues, Remove } from "./actions.ts";
+import { type BoundsFilter, fileBounds } from "./file-bounds.ts";
 import { fileKey } from "./file-key.ts";
 import { rowsOf } from "./file-totals.ts";
 import { parseJson, stringifyJson } from "./json.ts";
@@ -31,11 +32,12 @@ export type FileRows = {
   add(version: number, file: LiveFile): Change;
   /** The file is a tombstone from `version` on. */
   remove(version: number, tombstone: Remove): Change;
-  /** The live files of `version`, of partitions that `matches` takes, with statistics that `mayHold` takes. */
+  /** The live files of `version`, of partitions that `matches` takes, whose statistics reach into each of `reaching`, and that `mayHold` takes. */
   files(
     version: number,
     matches?: (values: PartitionValues) => boolean,
     mayHold?: (stats: string | undefined, values: PartitionValues) => boolean,
+    reaching?: readonly BoundsFilter[],
   ): Iterable<Add>;
   tombstones(version: number): Iterable<Remove>;
   /**
@@ -74,6 +76,7 @@ export function fileRows(root: string): FileRows {
   const index = keyIndex();
   /** Live rows of files; UNSAID where the statistics do not tell. Looked up from the first file on, as far as was asked. */
   const records = numberColumn();
+  const bounds = fileBounds();
 
   const lookUp = (row: number): number => {
     if (isTombstone(row)) return 0;
@@ -179,7 +182,7 @@ export function fileRows(root: string): FileRows {
         TOMBSTONE | (tombstone.extendedFileMetadata ? EXTENDED : 0),
         tombstone.deletionTimestamp,
       ),
-    *files(version, matches, mayHold) {
+    *files(version, matches, mayHold, filters = []) {
       const chosen = new Map<number, boolean>();
       const isChosen = (partition: number) => {
         if (!matches) return true;
@@ -190,9 +193,11 @@ export function fileRows(root: string): FileRows {
         return answer;
       };
       const end = since.length;
+      const reaches = filters.map((filter) => bounds.reaching(filter, end, stats.get));
       for (let row = 0; row < end; row++) {
         const partition = partitions.get(row);
         if (!isCurrent(row, version) || isTombstone(row) || !isChosen(partition)) continue;
+        if (!reaches.every((reach) => reach(row))) continue;
         const text = stats.get(row);
         if (mayHold?.(text, partitionValues[partition]!) ?? true) yield addAt(row, text);
       }

@@ -29,7 +29,7 @@ export function snapshotOf(state: LogState, previous?: Snapshot): Snapshot {
     numFiles: state.numFiles,
     sizeBytes: state.sizeBytes,
     files: () => rows.files(version),
-    filesWhere: (matches, mayHold) => rows.files(version, matches, mayHold),
+    filesWhere: (matches, mayHold, reaching) => rows.files(version, matches, mayHold, reaching),
     tombstones: () => rows.tombstones(version),
     liveRows: () => rows.liveRows(version),
     txn: (appId) => state.txns.get(appId)?.version,

@@ -11,6 +11,7 @@ import type {
   Remove,
   Txn,
 } from "./actions.ts";
+import type { BoundsFilter } from "./file-bounds.ts";
 import type { Store } from "./store/store.ts";
 import type { StructType } from "./types.ts";
 import type { Duty } from "./writer-duties.ts";
@@ -30,12 +31,14 @@ export type Snapshot = {
   /** The live files in an unspecified but stable order, made one at a time: a table may have millions. */
   files(): Iterable<Add>;
   /**
-   * The live files of the partitions that `matches` takes, asked once per distinct partition; of those the ones whose statistics
-   * `mayHold` takes, asked once per file.
+   * The live files of the partitions that `matches` takes, asked once per distinct partition; of those the ones that reach into each of
+   * `reaching` and whose statistics `mayHold` takes, asked once per file. Bounds are kept with the table, so that the statistics of a file are
+   * read once for many filters.
    */
   filesWhere(
     matches: (values: PartitionValues) => boolean,
     mayHold?: (stats: string | undefined, values: PartitionValues) => boolean,
+    reaching?: readonly BoundsFilter[],
   ): Iterable<Add>;
   /** Tombstones that are still kept, for vacuum and checkpoints. */
   tombstones(): Iterable<Remove>;

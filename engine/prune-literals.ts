@@ -6,6 +6,8 @@ import type { DataType } from "../delta/types.ts";
 import { isLiteral, NULL_CONSTANT, type TypedConstant, typedConstant } from "./prune-typing.ts";
 import { isNode, type TreeNode } from "./sql-tree.ts";
 
+/** Of so many digits each reader makes the same double, wherever the point is. */
+const EXACT_DIGITS = 15;
 const WHOLE = new Set(["TINYINT", "SMALLINT", "INTEGER", "BIGINT"]);
 /** Spelled so, each reader takes them for the same. */
 const DATE = /^[1-9]\d{3}-\d\d-\d\d$/;
@@ -19,8 +21,8 @@ export function plainConstant(node: TreeNode, type: DataType): TypedConstant | u
   if (value.is_null === true) return NULL_CONSTANT;
   const text = String(value.value);
   if (isLiteral(node)) return isPlainText(type, text) ? typedConstant(type, "literal", text) : undefined;
-  const isFloat = type === "float" || type === "double";
-  if (isFloat || !(value.value instanceof LosslessNumber)) return undefined;
+  if (type === "float" || !(value.value instanceof LosslessNumber)) return undefined;
+  if (type === "double" && text.replace(/^-/, "").length > EXACT_DIGITS) return undefined;
   const id = String(value.type.id);
   if (WHOLE.has(id)) return typedConstant(type, id, text);
   if (id !== "DECIMAL" || !isNode(value.type.type_info)) return undefined;

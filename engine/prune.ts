@@ -2,6 +2,7 @@
 
 import type { Add, PartitionValues } from "../delta/actions.ts";
 import type { Snapshot } from "../delta/table.ts";
+import { boundsFilters } from "./prune-bounds.ts";
 import {
   columnsOf,
   type Facts,
@@ -27,7 +28,8 @@ const ONLY_NULL: Facts = { ...NOTHING_KNOWN, mayBeValue: false };
  * are read only of files that they leave. What is unknown keeps its file.
  */
 export function matchingFiles(snapshot: Pick<Snapshot, "filesWhere">, predicate: Predicate): Iterable<Add> {
-  return snapshot.filesWhere((values) => mayMatchPartition(predicate, values), statsMatcher(predicate));
+  const ofPartition = (values: PartitionValues) => mayMatchPartition(predicate, values);
+  return snapshot.filesWhere(ofPartition, statsMatcher(predicate), boundsFilters(predicate));
 }
 
 /** What of one file a predicate takes. */
