@@ -2,6 +2,7 @@
 
 import { asLabError, type LabError } from "../core/errors.ts";
 import type { Screen } from "./screen.ts";
+import { shortMessage } from "./short-message.ts";
 
 /**
  * Writes `error: MESSAGE (CODE)` and `  fix: HINT` to stderr, and the end of a service's log where the error carries one. As JSON it is
@@ -18,8 +19,11 @@ export function printError(
     return problem.exit;
   }
   const { bold, red, dim } = screen.noteColors;
-  screen.note(`${bold(red("error:"))} ${oneLine(problem.message)} (${problem.code})`);
+  const whole = oneLine(problem.message);
+  const message = options.verbose ? whole : shortMessage(whole);
+  screen.note(`${bold(red("error:"))} ${message} (${problem.code})`);
   if (problem.hint !== undefined) screen.note(`  ${bold("fix:")} ${oneLine(problem.hint)}`);
+  if (message !== whole) screen.note(dim("  the whole message: --verbose"));
   for (const line of logLines(problem)) screen.note(dim(`  log: ${line}`));
   if (options.verbose) screen.note(dim(stacks(problem)));
   else if (problem.code === "INTERNAL")

@@ -57,7 +57,7 @@ test("each part has a line with sign, words and numbers; each stream one below t
     "Delta Stream Lab   http://localhost:8080/?token=0123456789abcdef0123456789abcdef   up 2 min",
     "[ok] kafka           ready    pid 42  127.0.0.1:9092                     came back once",
     "[ok] ingest          running  pid 42",
-    "     orders  running  50/s  lag 1,204 (1.1 s)  version 61, 3 s ago  +60,412 rows  2 letters",
+    "     orders  running  50/s  lag 1,204 (1.1 s)  version 61, 3 s ago  60,412 rows since start  2 letters",
     "[ok] produce-orders  running  pid 42  9,007,199,254,740,993 acked, 50/s",
     "Ctrl+C stops.",
   ]);
@@ -160,7 +160,7 @@ test("changes are told once, in words", () => {
 });
 
 test("for a log there is one plain sentence", () => {
-  assert.equal(statusSentence(view.parts), "orders version 61, +60,412 rows, lag 1,204 (1.1 s)");
+  assert.equal(statusSentence(view.parts), "orders version 61, 60,412 rows since start, lag 1,204 (1.1 s)");
   assert.equal(statusSentence([]), "no stream answers");
 });
 

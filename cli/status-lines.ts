@@ -159,7 +159,7 @@ export function statusSentence(parts: readonly Part[]): string {
   }
   const told = streams.map(
     (stream) =>
-      `${nameOf(stream, streams)} version ${stream.version ?? "-"}, +${count(stream.totals.rows)} rows, ${lagText(stream)}`,
+      `${nameOf(stream, streams)} version ${stream.version ?? "-"}, ${count(stream.totals.rows)} rows since start, ${lagText(stream)}`,
   );
   return told.length === 0 ? "no stream answers" : told.join("; ");
 }

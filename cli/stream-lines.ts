@@ -110,7 +110,7 @@ function cellsOf(stream: StreamState, nowMs: number): string[] {
           ? [`last error ${lastError.code}, ${since(lastError.at)}`]
           : [];
   return [
-    ...[state, rateText(stream.ratePerSecond), lag, commit, `+${count(totals.rows)} rows`],
+    ...[state, rateText(stream.ratePerSecond), lag, commit, `${count(totals.rows)} rows since start`],
     ...letters,
     ...why,
   ];
