@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import avsc from "avsc";
+import { Registry } from "prom-client";
 import { createTable } from "../delta/create.ts";
 import { openTable } from "../delta/open.ts";
 import { openStore } from "../delta/store/open.ts";
@@ -13,6 +14,8 @@ import { customerEvents, customersAfter } from "../producer/customers.ts";
 import { LIVE, message, source, start, topicOf } from "../test/support/cdc-stream.ts";
 import type { Fixture } from "../test/support/stream-fixture.ts";
 import { until } from "../test/support/until.ts";
+import { createChangeMetrics } from "./metrics.ts";
+import type { Merged } from "./work.ts";
 
 const { signal } = new AbortController();
 
@@ -117,6 +120,36 @@ test("a table with another key is refused, with a way out", async (t) => {
     code: "SCHEMA_MISMATCH",
     message: /the key of the table is id, and the stream's is v/,
   });
+});
+
+test("messages are not added as rows to a table that changes are merged into", async (t) => {
+  const fixture = await topicOf(t);
+  fixture.kafka.append("t", 0, [message("c", 1, { v: 1 }, source(1))]);
+  await start(fixture).ended;
+  await assert.rejects(fixture.start({ once: true }).ended, { code: "SCHEMA_MISMATCH", hint: /mode: cdc/ });
+});
+
+test("commits tell what they came to, and changes without a position are told of once", async (t) => {
+  const fixture = await topicOf(t);
+  const told: object[] = [];
+  let warnings = 0;
+  const cdc = { onMerged: (one: object) => void told.push(one), onUnordered: () => void warnings++ };
+  const bare = (id: number) => ({ key: JSON.stringify({ id }), value: JSON.stringify({ id, v: 1 }) });
+  fixture.kafka.append("t", 0, [bare(1), bare(2), bare(1), { key: null, value: '{"ts_ms":1}' }]);
+  await start(fixture, { cdc }).ended;
+  assert.deepEqual(told, [
+    {
+      ...{ inserted: 2, updated: 0, deleted: 0, ignored: 0, folded: 1, uncertain: 0, letters: 0 },
+      skipped: { heartbeat: 1 },
+    },
+  ]);
+  assert.equal(warnings, 1);
+  const registry = new Registry();
+  const metrics = createChangeMetrics(registry)({ topic: "t", table: "customers" });
+  metrics.merged(told[0] as Merged);
+  const text = await registry.metrics();
+  assert.match(text, /lab_changes_total\{topic="t",table="customers",result="folded"\} 1/);
+  assert.match(text, /lab_changes_skipped_total\{topic="t",table="customers",kind="heartbeat"\} 1/);
 });
 
 test("rows that were there before are older than any change (hudi#7152, hudi#7193)", async (t) => {

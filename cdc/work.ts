@@ -8,6 +8,7 @@ import { requireStanding } from "../delta/standing.ts";
 import type { Snapshot } from "../delta/table.ts";
 import type { StructType } from "../delta/types.ts";
 import type { BadRecord } from "../engine/encoder.ts";
+import { KEY_PROPERTY } from "../engine/hidden-rows.ts";
 import { createRawBatch, type RawBatch } from "../engine/raw-batch.ts";
 import { type ChunkContent, type Letter, sumCounts } from "../ingest/chunk.ts";
 import type { Opened } from "../ingest/destination.ts";
@@ -17,18 +18,29 @@ import { outlast, overtaken, type PublishInput, readTxns, txnsOf } from "../inge
 import { settleLetters } from "../ingest/publish-letters.ts";
 import { labInfo } from "../ingest/rows-request.ts";
 import type { Work } from "../ingest/work.ts";
-import type { ApplyChanges, MergeCounts, RefusedChange } from "./apply.ts";
+import type { ApplyChanges, MergeCounts, MergeRequest, RefusedChange } from "./apply.ts";
 import type { Change, Truncate } from "./change.ts";
 import { changesOf } from "./chunk-changes.ts";
 import type { ChangeDecoder } from "./decoder.ts";
 import { fold } from "./fold.ts";
-import { CDC_FIELD, KEY_PROPERTY, keyedProperties } from "./merge/cdc-field.ts";
+import { CDC_FIELD, keyedProperties } from "./merge/cdc-field.ts";
 import { openChangeDecoder } from "./open-decoder.ts";
 import type { CdcOptions } from "./options.ts";
 
 export type MergingOptions = CdcOptions & {
   topic: string;
   onBadRecord: "deadletter" | "stop";
+  /** Told of each commit. */
+  onMerged: (told: Merged) => void;
+  /** Once, when the first change comes that has no position in its source: only Kafka's offsets order such changes. */
+  onUnordered: () => void;
+};
+
+/** What a commit came to, besides its rows: orders that nothing proves, and messages that are not of rows, by their kind. */
+export type Merged = MergeCounts & {
+  uncertain: number;
+  letters: number;
+  skipped: Readonly<Record<string, number>>;
 };
 
 /** What a chunk holds until it is settled. Its messages stay: one that the table refuses becomes a letter. */
@@ -41,10 +53,10 @@ export function createMerging(
 ): Work {
   const held = new WeakMap<ChunkContent, Held>();
   let decoder: ChangeDecoder | null = null;
+  let isUnordered = false;
 
-  /** The key of the table that is there counts; what was told must not contradict it. */
-  function decoderFor(table: Snapshot | null): ChangeDecoder {
-    const stored = table && keyOf(table);
+  function requireFit(table: Snapshot): void {
+    const stored = keyOf(table);
     const told = options.keyColumns;
     if (stored && told && JSON.stringify(stored) !== JSON.stringify(told))
       throw new LabError(
@@ -52,7 +64,12 @@ export function createMerging(
         `the key of the table is ${stored.join(", ")}, and the stream's is ${told.join(", ")}`,
         { hint: "leave the key out, or merge into another table" },
       );
-    decoder ??= openChangeDecoder({ ...options, keyColumns: told ?? stored ?? undefined });
+  }
+
+  /** The key of the table that is there counts. */
+  function decoderFor(table: Snapshot | null): ChangeDecoder {
+    const keyColumns = options.keyColumns ?? (table && keyOf(table)) ?? undefined;
+    decoder ??= openChangeDecoder({ ...options, keyColumns });
     return decoder;
   }
 
@@ -63,6 +80,10 @@ export function createMerging(
     const found = decoderFor(known?.snapshot ?? null);
     const { changes, truncates, bad, skipped } = await changesOf(raw, found, input.decoding, input.signal);
     if (!known && changes.length > 0) await input.targetFor(rowsOf(changes, options.topic), found.promised);
+    if (!isUnordered && changes.some(({ kind, position }) => kind === "upsert" && position === null)) {
+      isUnordered = true;
+      options.onUnordered();
+    }
     const kinds = new Map<string, number>();
     for (const { kind } of skipped) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
     held.set(chunk, { raw, changes, truncates, skipped: kinds });
@@ -83,7 +104,8 @@ export function createMerging(
     onStep("after-letters");
     if (!rows) return { kind: "committed", rows: null, letters: lettered.letters, routed: [] };
     for (;;) {
-      const result = await outlast(input, () => merger.apply(request(input, rows)));
+      const asked = request(input, rows);
+      const result = await outlast(input, () => merger.apply(asked.request));
       if (result.kind === "conflict")
         return { kind: "rejected", reason: result.reason, message: result.message };
       if (result.kind === "refused") {
@@ -95,12 +117,16 @@ export function createMerging(
         continue;
       }
       onStep("after-commit");
+      options.onMerged(asked.told(result.counts));
       const opened = { table: rows.table, snapshot: result.snapshot };
       return { kind: "committed", rows: opened, letters: lettered.letters, routed: [] };
     }
   }
 
-  function request(input: PublishInput, { table, snapshot }: Opened): Parameters<ApplyChanges>[0] {
+  function request(
+    input: PublishInput,
+    { table, snapshot }: Opened,
+  ): { request: MergeRequest; told: (counts: MergeCounts) => Merged } {
     const all = input.chunks.flatMap((chunk) => held.get(chunk) ?? []);
     const folded = fold(
       all.flatMap(({ changes }) => changes),
@@ -108,14 +134,16 @@ export function createMerging(
     );
     const promised = decoder?.promised;
     const schema = withCdc(promised ? grown(snapshot.schema, promised, undefined) : snapshot.schema);
-    return {
+    const told = (counts: MergeCounts) => merged(input, all, { ...counts, uncertain: folded.uncertain });
+    const request: MergeRequest = {
       ...{ table, snapshot, folded, schema, signal: input.signal },
       keyColumns: keyOf(snapshot) ?? decoder?.keyColumns ?? options.keyColumns ?? [],
       txns: txnsOf(input, snapshot, { form: input.appIdForm, isKept: () => false }),
       readTxns: readTxns(input, input.appIdForm),
       onStored: () => input.onStep("after-upload"),
-      lab: (counts) => info(input, all, { ...counts, uncertain: folded.uncertain }),
+      lab: (counts) => ({ ...labInfo(input, sumCounts(input.chunks)), changes: told(counts) }),
     };
+    return { request, told };
   }
 
   /** What the table refused is no change but a letter. */
@@ -162,6 +190,7 @@ export function createMerging(
   return {
     encode,
     publish,
+    requireFit,
     tableFor(schema) {
       const keyColumns = decoder?.keyColumns ?? options.keyColumns;
       if (!keyColumns) return null;
@@ -205,17 +234,16 @@ function rowsOf(changes: readonly Change[], topic: string): RawBatch {
   return batch;
 }
 
-function info(
+function merged(
   input: PublishInput,
   all: readonly Held[],
   counts: MergeCounts & { uncertain: number },
-): object {
-  const lab = labInfo(input, sumCounts(input.chunks));
+): Merged {
   const skipped: Record<string, number> = {};
   for (const held of all)
     for (const [kind, number] of held.skipped) skipped[kind] = (skipped[kind] ?? 0) + number;
   const letters = input.chunks.reduce((sum, chunk) => sum + chunk.letters.length, 0);
-  return { ...lab, changes: { ...counts, letters, skipped } };
+  return { ...counts, letters, skipped };
 }
 
 /** The columns that make the key of a table; null where it does not say. CORRUPT_LOG where the property is none of ours. */

@@ -190,7 +190,7 @@ const FORMATS = ["json", "avro", "protobuf"];
 
 /** CONFIG_INVALID for what an appending stream may have and one of changes may not. */
 export function refuseForChanges(options: StreamOptions): void {
-  const { topic, format, transform, route, keepRaw } = options;
+  const { topic, format, transform, route, keepRaw, metadata } = options;
   const refused =
     transform !== undefined
       ? "a transform"
@@ -198,7 +198,9 @@ export function refuseForChanges(options: StreamOptions): void {
         ? "a route"
         : keepRaw
           ? "raw values"
-          : undefined;
+          : metadata
+            ? "_kafka, as _cdc says where each row is from"
+            : undefined;
   if (refused !== undefined)
     throw new LabError("CONFIG_INVALID", `${topic}: a stream of changes has no place for ${refused}`, {
       hint: "leave it out, or ingest the topic a second time, as rows, into another table",

@@ -91,7 +91,7 @@ export const ingest = defineCommand({
     const { connectKafka } = await import("../kafka/client.ts");
     const { openDecoder } = await import("../formats/open-decoder.ts");
     const { createRegistry } = await import("../formats/registry.ts");
-    const { workFor } = await import("./stream-work.ts");
+    const { createWorks } = await import("./stream-work.ts");
     const schemaRegistry = asked === undefined ? null : createRegistry(asked);
 
     const stagingDir = await openStaging(values.data);
@@ -135,7 +135,7 @@ export const ingest = defineCommand({
             const { wire, schema } = streams.find((one) => one === stream) as ConfiguredStream;
             return openDecoder(wire, { registry: schemaRegistry, columns: schema ?? null }, signal);
           },
-          workFor: (stream) => workFor(stream, values, { encoder, stagingDir, log }),
+          workFor: createWorks({ ...values, encoder, stagingDir, registry, log }),
           rowReader: createRowReader({
             cache: await openFileCache({ folder: cacheDir, maxBytes: values.memory }),
             memoryLimitBytes: values.memory,

@@ -1,6 +1,8 @@
-/** What a stream does with its messages: rows that are added, or changes that are merged. */
+/** What streams do with their messages: rows that are added, or changes that are merged. */
 
+import type { Registry } from "prom-client";
 import { openMerger } from "../cdc/merge/merger.ts";
+import { createChangeMetrics } from "../cdc/metrics.ts";
 import { createMerging } from "../cdc/work.ts";
 import { asLabError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
@@ -12,24 +14,46 @@ import type { ConfiguredStream } from "./stream-options.ts";
 /** Commits between two looks for small files to join. */
 const COMPACT_EVERY = 20;
 
-export function workFor(
-  stream: StreamOptions,
-  { memory, threads }: { memory: number; threads: number },
-  shared: { encoder: Encoder; stagingDir: string; log: Log },
-): Work {
-  const { cdc } = stream as ConfiguredStream;
-  if (!cdc) return appending;
-  const { topic, onBadRecord, onUnknownField, tableUri } = stream;
-  const merger = openMerger({
-    ...{ encoder: shared.encoder, topic, onUnknownField, threads, now: Date.now },
-    scratchDir: shared.stagingDir,
-    memoryLimitBytes: memory,
-    compactEvery: COMPACT_EVERY,
-    onCompactionFailure: (error) =>
-      shared.log.warn(
-        { event: "compaction", table: tableUri, code: asLabError(error).code },
-        `small files were not joined: ${asLabError(error).message}`,
-      ),
-  });
-  return createMerging({ ...cdc, topic, onBadRecord }, merger);
+/** For the streams of one process, which share an encoder and a registry of metrics. */
+export function createWorks(shared: {
+  encoder: Encoder;
+  stagingDir: string;
+  memory: number;
+  threads: number;
+  registry: Registry;
+  log: Log;
+}): (stream: StreamOptions) => Work {
+  const { encoder, stagingDir, memory, threads, registry, log } = shared;
+  let metricsFor: ReturnType<typeof createChangeMetrics> | undefined;
+  return (stream) => {
+    const { cdc } = stream as ConfiguredStream;
+    if (!cdc) return appending;
+    const { topic, onBadRecord, onUnknownField, tableUri: table } = stream;
+    metricsFor ??= createChangeMetrics(registry);
+    const metrics = metricsFor({ topic, table });
+    const merger = openMerger({
+      ...{ encoder, topic, onUnknownField, threads, now: Date.now, scratchDir: stagingDir },
+      ...{ memoryLimitBytes: memory, compactEvery: COMPACT_EVERY },
+      onCompactionFailure: (error) =>
+        log.warn(
+          { event: "compaction", table, code: asLabError(error).code },
+          `small files were not joined: ${asLabError(error).message}`,
+        ),
+    });
+    return createMerging(
+      {
+        ...{ ...cdc, topic, onBadRecord },
+        onMerged: (told) => {
+          metrics.merged(told);
+          log.info({ event: "merged", topic, table, ...told }, "merged");
+        },
+        onUnordered: () =>
+          log.warn(
+            { event: "unordered", topic, table },
+            "changes come without a position in their source: only Kafka's offsets order them, and what is sent again wins",
+          ),
+      },
+      merger,
+    );
+  };
 }

@@ -4,6 +4,7 @@
  */
 
 import { retry } from "../core/retry.ts";
+import type { Snapshot } from "../delta/table.ts";
 import type { StructType } from "../delta/types.ts";
 import type { Encoder } from "../engine/encoder.ts";
 import type { Decoder } from "../formats/decoder.ts";
@@ -103,6 +104,11 @@ export function createWriter(options: StreamOptions, deps: WriterDeps): Writer {
       ]),
     );
 
+  async function requireFit(table: Snapshot, signal: AbortSignal): Promise<void> {
+    work.requireFit(table);
+    await requireWritable(encoder, table, signal);
+  }
+
   async function publishAll(
     contents: readonly ChunkContent[],
     settled: ReadonlyMap<number, bigint>,
@@ -139,7 +145,7 @@ export function createWriter(options: StreamOptions, deps: WriterDeps): Writer {
   async function readOnce(partitions: readonly number[], signal: AbortSignal): Promise<boolean> {
     resume = await patient(async () => {
       ({ rows, letters } = await destination.refresh(signal));
-      if (rows) await requireWritable(encoder, rows.snapshot, signal);
+      if (rows) await requireFit(rows.snapshot, signal);
       return readResume({
         ...{ options, partitions, rows, letters, signal, before: begun },
         ...{ admin: deps.admin, rowReader: deps.rowReader, routed: destination.routed },
@@ -190,7 +196,7 @@ export function createWriter(options: StreamOptions, deps: WriterDeps): Writer {
         const found = await destination.refresh(signal);
         const table = declared && work.tableFor(declared);
         const opened = found.rows ?? (table && (await destination.createRows(table, signal)));
-        if (opened) await requireWritable(encoder, opened.snapshot, signal);
+        if (opened) await requireFit(opened.snapshot, signal);
       }, signal),
     async read(partitions, signal) {
       while (!(await readOnce(partitions, signal)));

@@ -2,7 +2,7 @@
 
 import { isStruct } from "../../delta/schema.ts";
 import type { StructField, StructType } from "../../delta/types.ts";
-import { DELETES_PROPERTY } from "../../engine/hidden-rows.ts";
+import { DELETES_PROPERTY, KEY_PROPERTY } from "../../engine/hidden-rows.ts";
 import type { Order } from "../change.ts";
 
 const nullable = (name: string, type: StructField["type"]): StructField => ({
@@ -32,9 +32,6 @@ export const CDC_FIELD: StructField = nullable("_cdc", {
     nullable("missing", { type: "array", elementType: "string", containsNull: true }),
   ],
 });
-
-/** Table property: the columns that make a key, as a JSON array. With it a table is one that changes are applied to. */
-export const KEY_PROPERTY = "lab.cdc.key";
 
 /**
  * Properties of a new table that changes are applied to. Rows that are no more are marked in deletion vectors: a thousand changes spread over a

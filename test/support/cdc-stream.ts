@@ -2,14 +2,13 @@
 
 import type { TestContext } from "node:test";
 import { openMerger } from "../../cdc/merge/merger.ts";
-import type { CdcOptions } from "../../cdc/options.ts";
-import { createMerging } from "../../cdc/work.ts";
+import { createMerging, type MergingOptions } from "../../cdc/work.ts";
 import type { StreamOptions } from "../../ingest/options.ts";
 import type { OutgoingRecord } from "../../kafka/ports.ts";
 import { type Fixture, streamFixture, type Worker } from "./stream-fixture.ts";
 
 type Told = {
-  cdc?: Partial<CdcOptions>;
+  cdc?: Partial<MergingOptions>;
   options?: Partial<StreamOptions>;
   more?: Parameters<Fixture["start"]>[1];
 };
@@ -23,7 +22,15 @@ export function start(fixture: Fixture, { cdc = {}, options = {}, more = {} }: T
       ...more,
       work: (encoder, scratchDir) =>
         createMerging(
-          { format: "debezium", softDelete: false, topic: "t", onBadRecord, ...cdc },
+          {
+            format: "debezium",
+            softDelete: false,
+            topic: "t",
+            onBadRecord,
+            onMerged: () => {},
+            onUnordered: () => {},
+            ...cdc,
+          },
           openMerger({
             ...{ encoder, scratchDir, memoryLimitBytes: 256 << 20, threads: 1, topic: "t" },
             ...{ onUnknownField: "add", now: Date.now, compactEvery: 5 },
