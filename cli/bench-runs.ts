@@ -122,9 +122,16 @@ const open: Bench = async ({ files = 100_000, commits = 5000, rounds = 11 }, aro
   return { result, text: openTable(result) };
 };
 
+const dashboard: Bench = async ({ commits = 5000, rounds = 3 }, around) => {
+  const { benchDashboard } = await import("../bench/dashboard.ts");
+  const { dashboardText } = await import("./bench-dashboard-text.ts");
+  const result = await benchDashboard({ commits, rounds, ...around });
+  return { result, text: dashboardText(result) };
+};
+
 /** By the name that the command takes. */
 export const BENCHES: Readonly<Record<string, Bench>> = {
-  ...{ ingest, latency, start, memory, profile, replay, merge, commit, open, query },
+  ...{ ingest, latency, start, memory, profile, replay, merge, commit, open, query, dashboard },
 };
 
 /** Writes the page and its charts into the clone's docs; resolves with their paths. */

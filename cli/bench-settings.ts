@@ -91,7 +91,8 @@ export const BENCH_SETTINGS = {
     flag: "--rounds",
     kind: integer(1, 1000),
     default: undefined,
-    description: "how often everything is measured: ingest and start 3 times, query and open 11 unless given",
+    description:
+      "how often everything is measured: ingest, start and dashboard 3 times, query and open 11 unless given",
   }),
   streams: setting<number | undefined>({
     flag: "--streams",

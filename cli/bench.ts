@@ -13,7 +13,7 @@ export const bench = defineCommand({
     {
       name: "what",
       description:
-        "ingest, latency, start, memory, profile, replay, merge, commit, open or query; report writes the page",
+        "ingest, latency, start, memory, profile, replay, merge, commit, open, query or dashboard; report writes the page",
       required: true,
     },
   ],
@@ -31,6 +31,7 @@ export const bench = defineCommand({
     "lab bench commit --store s3://lab/bench",
     "lab bench open --files 1000000 --rounds 3",
     "lab bench query --files 20000 --rounds 5",
+    "lab bench dashboard --commits 5000",
     "lab bench report                docs/performance.md from the results that --results kept",
   ],
   settings: BENCH_SETTINGS,

@@ -1,9 +1,10 @@
 /** Letters and upkeep for the page: each is the command that a user would type, in a process of its own. */
 
 import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
 import { asLabError, ERRORS, type ErrorCode, LabError } from "../core/errors.ts";
 import { programPath } from "../core/program.ts";
-import type { Chore, WorkControl } from "../dashboard/work.ts";
+import type { Chore, Progress, WorkControl } from "../dashboard/work.ts";
 
 /** `common` are the flags that every command takes: store, data, lab.yaml. */
 export function createLabWork(options: {
@@ -12,7 +13,7 @@ export function createLabWork(options: {
   /** Ends what still runs. */
   signal: AbortSignal;
 }): WorkControl {
-  const run = (args: readonly string[], told: (line: string) => void, signal: AbortSignal) =>
+  const run = (args: readonly string[], told: (progress: Progress) => void, signal: AbortSignal) =>
     runLab(
       [...args, ...options.common, "--json"],
       options.env,
@@ -49,12 +50,12 @@ function argsOf(table: string, chore: Chore): string[] {
 function runLab(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
-  told: (line: string) => void,
+  told: (progress: Progress) => void,
   signal: AbortSignal,
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [programPath("lab"), ...args], {
-      env: { ...env, NO_COLOR: "1", LAB_PARENT: "", LAB_RUN_FILE: "" },
+      env: { ...env, NO_COLOR: "1", LAB_PARENT: "", LAB_RUN_FILE: "", LAB_PROGRESS: "json" },
       stdio: ["ignore", "pipe", "pipe"],
     });
     const end = () => child.kill("SIGTERM");
@@ -64,11 +65,12 @@ function runLab(
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       out += text;
     });
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      const line = text.trim().split("\n").at(-1) ?? "";
+    createInterface({ input: child.stderr }).on("line", (text) => {
+      const line = text.trim();
       if (line === "") return;
-      last = line;
-      if (!line.startsWith("{")) told(line);
+      const progress = progressOf(line);
+      if (progress !== null) told(progress);
+      else last = line;
     });
     child.once("error", reject);
     child.once("close", (status) => {
@@ -82,6 +84,15 @@ function runLab(
       }
     });
   });
+}
+
+function progressOf(line: string): Progress | null {
+  if (!line.startsWith('{"progress":')) return null;
+  try {
+    return (JSON.parse(line) as { progress: Progress }).progress;
+  } catch {
+    return null;
+  }
 }
 
 function problemOf(line: string, otherwise: string): LabError {

@@ -1,4 +1,4 @@
-/** Progress of long work on stderr: a bar where someone looks, a plain line now and then where nobody does. */
+/** Progress of long work on stderr: a bar where someone looks, a plain line now and then where nobody does, JSON where a program asked for it. */
 
 import type { Screen } from "./screen.ts";
 
@@ -18,6 +18,7 @@ export function progress(
   const startedMs = now();
   let shownMs = startedMs;
   let isDrawn = false;
+  let isTold = false;
 
   function line(done: number): string {
     const perSecond = done / Math.max(0.001, (now() - startedMs) / 1000);
@@ -32,6 +33,12 @@ export function progress(
 
   return {
     update(done) {
+      if (screen.isProgressJson) {
+        if (isTold && now() - shownMs < FRAME_MS && done !== total) return;
+        isTold = true;
+        shownMs = now();
+        return screen.note(JSON.stringify({ progress: { step: label, done, total } }));
+      }
       const wait = screen.isNoteLive ? FRAME_MS : PLAIN_MS;
       if (now() - shownMs < wait) return;
       shownMs = now();

@@ -18,6 +18,8 @@ export type Screen = {
   /** True where a person looks at it now: a terminal, not CI, not TERM=dumb. */
   isOutLive: boolean;
   isNoteLive: boolean;
+  /** A program of the lab started this one with LAB_PROGRESS=json: progress comes as lines of JSON on stderr, for it to show. */
+  isProgressJson: boolean;
   /** Width of the terminal in cells, at least 40; 80 where it is unknown. */
   columns(): number;
   rows(): number;
@@ -52,6 +54,7 @@ export function createScreen(options: {
     draw: (line) => void stderr.write(`\r\u001b[2K${line}`),
     isOutLive: stdout.isTTY === true && !isPlain,
     isNoteLive: stderr.isTTY === true && !isPlain,
+    isProgressJson: env.LAB_PROGRESS === "json",
     columns: () => Math.max(40, stdout.columns || stderr.columns || 80),
     rows: () => stdout.rows || stderr.rows || 24,
     outColors: colors(stdout),

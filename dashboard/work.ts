@@ -3,6 +3,9 @@
 /** One letter by its place in Kafka, as PARTITION:OFFSET. */
 export type LetterPlace = string;
 
+/** `step` says what is done, and of what there are `total`, where that is known. */
+export type Progress = { step: string; done: number; total: number | null };
+
 /** What runs or ran, for all pages to see. */
 export type Job = {
   id: number;
@@ -10,8 +13,8 @@ export type Job = {
   what: string;
   startedAt: string;
   endedAt: string | null;
-  /** The last line it said of how far it is. */
-  progress: string | null;
+  /** How far it is; null before it said so. */
+  progress: Progress | null;
   result: unknown;
   problem: { code: string; message: string; hint?: string } | null;
 };
@@ -35,7 +38,7 @@ export type WorkControl = {
   perform(
     table: string,
     chore: Chore,
-    told: (progress: string) => void,
+    told: (progress: Progress) => void,
     signal: AbortSignal,
   ): Promise<unknown>;
 };

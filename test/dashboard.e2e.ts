@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
-import type { AddressInfo } from "node:net";
 import { after, before, type TestContext, test } from "node:test";
 import type { Browser } from "playwright-core";
-import { silentLog } from "../core/log.ts";
-import { createDashboard } from "../dashboard/server.ts";
 import { type FakeLab, fakeLab } from "./support/fake-lab.ts";
-import { openBrowser, openPage, type PageOptions, seriousFindings } from "./support/page.ts";
+import { serveFakeLab } from "./support/fake-page.ts";
+import { openBrowser, seriousFindings } from "./support/page.ts";
 import { until } from "./support/until.ts";
 
 let browser: Browser;
@@ -14,35 +12,7 @@ before(async () => {
 });
 after(() => browser.close());
 
-/** A dashboard over a fake lab, and pages of it. */
-async function start(t: TestContext, lab: FakeLab = fakeLab()) {
-  const app = createDashboard({
-    ...{ tables: lab.tables, control: lab.control, token: "secret", log: silentLog },
-    allowedHosts: ["127.0.0.1"],
-  });
-  const listen = (port: number) => {
-    const server = app.listen(port, "127.0.0.1");
-    return new Promise<typeof server>((resolve) => server.once("listening", () => resolve(server)));
-  };
-  let server = await listen(0);
-  const { port } = server.address() as AddressInfo;
-  const stop = () => {
-    server.close();
-    server.closeAllConnections();
-  };
-  t.after(stop);
-  return {
-    ...{ lab, stop },
-    async startAgain() {
-      server = await listen(port);
-    },
-    async open(path: string, options?: PageOptions) {
-      const opened = await openPage(browser, `http://127.0.0.1:${port}${path}`, options);
-      t.after(opened.close);
-      return opened;
-    },
-  };
-}
+const start = (t: TestContext, lab?: FakeLab) => serveFakeLab(t, browser, lab);
 
 test("new rows appear without a reload, and the page complains of nothing", async (t) => {
   const { lab, open } = await start(t);

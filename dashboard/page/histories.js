@@ -3,6 +3,8 @@
 import { getJson, problemOf } from "./api.js";
 
 const MOST_VERSIONS = 10_000;
+/** So many are there at once; all of a long history take a moment. */
+const FIRST_VERSIONS = 400;
 const RETRY_MS = 3_000;
 
 /** @param {(history: import("./state.js").History) => void} onChange */
@@ -23,15 +25,19 @@ export function historyKeeper(onChange) {
   const catchUp = async () => {
     const { signal } = controller;
     while (history !== null && !signal.aborted) {
-      const newest = history.entries.at(-1)?.version ?? -1;
-      if (history.isLoaded && newest >= target) break;
-      const range = `limit=${MOST_VERSIONS}${newest >= 0 ? `&after=${newest}` : ""}`;
+      const { isLoaded, entries } = history;
+      const newest = entries.at(-1)?.version ?? -1;
+      if (isLoaded && newest >= target) break;
+      const isFirst = entries.length === 0;
+      const range = `limit=${isFirst ? FIRST_VERSIONS : MOST_VERSIONS}${isLoaded ? `&after=${newest}` : ""}`;
       try {
         const found = await getJson(
           `/api/tables/${encodeURIComponent(history.table)}/history?${range}`,
           signal,
         );
-        change({ entries: [...history.entries, ...found.reverse()], isLoaded: true, problem: null });
+        const known = isLoaded ? entries : [];
+        const isWhole = !isFirst || found.length < FIRST_VERSIONS;
+        change({ entries: [...known, ...found.reverse()], isLoaded: isLoaded || isWhole, problem: null });
         if (found.length === 0) break;
       } catch (error) {
         if (signal.aborted) return;

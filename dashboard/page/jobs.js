@@ -10,9 +10,14 @@ export function jobText(job, now) {
   if (problem !== null)
     return `${what} failed: ${problem.message} (${problem.code})${problem.hint ? `. ${problem.hint}` : ""}`;
   const took = duration((endedAt === null ? now : Date.parse(endedAt)) - Date.parse(startedAt));
-  if (endedAt === null) return `${what} runs for ${took}${progress === null ? "" : `: ${progress}`}`;
+  if (endedAt === null)
+    return `${what} runs for ${took}${progress === null ? "" : `: ${progressText(progress)}`}`;
   return `${what} took ${took}: ${resultText(what, result)}`;
 }
+
+/** @param {import("../work.ts").Progress} progress */
+export const progressText = ({ step, done, total }) =>
+  `${step}, ${count(done)}${total === null ? "" : ` of ${count(total)}`}`;
 
 /** @param {string} what @param {any} result */
 function resultText(what, result) {

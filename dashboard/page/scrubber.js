@@ -45,6 +45,8 @@ export function timeView({ pin, goLive, find, compare }) {
   let aim = null;
   /** @type {import("./zoom.js").Zoom} */
   let zoom = "fit";
+  /** Of the table that shows. @type {string | null | undefined} */
+  let shownId;
   /** What shows; null while there is nothing. @type {import("./zoom.js").Span | null} */
   let span = null;
   /** The scale does not move under a finger. */
@@ -239,9 +241,10 @@ export function timeView({ pin, goLive, find, compare }) {
   }).observe(strip);
 
   const showEntries = view(
-    (state) => [historyOf(state)?.entries ?? NONE, marksOfTable(state)],
-    (entries, marks) => {
-      const isOther = entries[0] !== drawn.entries[0];
+    (state) => [historyOf(state)?.entries ?? NONE, marksOfTable(state), state.history?.id],
+    (entries, marks, id) => {
+      const isOther = id !== shownId || entries.length === 0;
+      shownId = id;
       drawn = { ...drawn, entries, marks };
       if (isOther) {
         zoom = "fit";

@@ -9,7 +9,7 @@ import { parseAddress } from "./address.js";
  * @typedef {import("../tables.ts").VersionEntry} VersionEntry
  * @typedef {import("../tables.ts").VersionDetail & { preview: ResultSet | { problem: Problem } }} Detail
  * @typedef {{ table: string, id: string | null, entries: readonly VersionEntry[], isLoaded: boolean, problem: Problem | null }} History
- *   Entries oldest first.
+ *   Entries oldest first; until it `isLoaded`, only the newest of them.
  * @typedef {import("../tables.ts").VersionMarks & { table: string, id: string | null }} Marks
  * @typedef {{ status: "connecting" | "live" | "stale" | "lost", heardAt: number | null, retryAt: number | null }} Connection
  * @typedef {{ detail: Detail | null, isLoading: boolean, problem: Problem | null }} Shown
@@ -106,12 +106,13 @@ const NO_MARKS = { checkpoints: [], unreadable: [] };
 export const marksOfTable = ({ marks, route }) =>
   marks !== null && marks.table === route.table ? marks : NO_MARKS;
 
-/** The version that is looked at: the pinned one, or its nearest neighbour that exists, or the newest. @param {State} state */
+/** The version that is looked at: the pinned one, or its nearest neighbour that exists, or the newest; null while that is not known. @param {State} state */
 export function currentVersion(state) {
   const entries = historyOf(state)?.entries ?? [];
   const newest = entries.at(-1);
   const oldest = entries[0];
   if (newest === undefined || oldest === undefined) return null;
   const { version } = state.route;
+  if (version !== null && version < oldest.version && historyOf(state)?.isLoaded === false) return null;
   return version === null ? newest.version : Math.min(newest.version, Math.max(oldest.version, version));
 }

@@ -96,14 +96,24 @@ export function upkeepView() {
         jobs,
         own,
         ({ id }) => String(id),
-        () => h("li"),
+        () => h("li", {}, h("span"), h("progress", { max: 1, hidden: true })),
         (item, job) => {
           item.className = job.problem === null ? "" : "bad";
-          setText(item, `${clock(job.startedAt)} ${jobText(job, now)}`);
+          const [words, bar] = item.children;
+          if (words) setText(words, `${clock(job.startedAt)} ${jobText(job, now)}`);
+          if (bar instanceof HTMLProgressElement) showProgress(bar, job);
         },
       );
     },
   );
+}
+
+/** Without a value the bar says that it is not known how much there is. @param {HTMLProgressElement} bar @param {import("../work.ts").Job} job */
+function showProgress(bar, { what, endedAt, progress }) {
+  bar.hidden = endedAt !== null;
+  setAttribute(bar, "aria-label", `Progress of ${what}`);
+  const isKnown = progress !== null && progress.total !== null && progress.total > 0;
+  setAttribute(bar, "value", isKnown ? progress.done / /** @type {number} */ (progress.total) : null);
 }
 
 /** @param {string} title @param {string} text */

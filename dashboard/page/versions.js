@@ -4,7 +4,7 @@ import { getJson, problemOf, Refusal } from "./api.js";
 
 const PREVIEW_ROWS = 100;
 const KEPT = 64;
-/** A finger that moves over fifty versions asks for one. */
+/** A finger that moves over fifty versions asks for the first and the last; after so long it rests. */
 const REST_MS = 80;
 const RETRY_MS = 3_000;
 
@@ -22,6 +22,7 @@ export function versionKeeper(onChange) {
   let wanted = "";
   let timer = 0;
   let controller = new AbortController();
+  let movedAt = Number.NEGATIVE_INFINITY;
 
   /** @param {Partial<import("./state.js").Shown>} patch */
   const change = (patch) => {
@@ -74,7 +75,11 @@ export function versionKeeper(onChange) {
       const detail = kept.get(wanted);
       if (detail !== undefined) change({ detail, isLoading: false, problem: null });
       else change({ isLoading: true, problem: null, ...(isOtherTable ? { detail: null } : {}) });
-      if (detail === undefined) timer = window.setTimeout(() => void fetchNow(point, ahead, signal), REST_MS);
+      const isMoving = performance.now() - movedAt < REST_MS;
+      movedAt = performance.now();
+      const fetchIt = () => void fetchNow(point, ahead, signal);
+      if (detail === undefined && isMoving) timer = window.setTimeout(fetchIt, REST_MS);
+      else if (detail === undefined) fetchIt();
     },
     /** Tries the version again that could not be loaded. */
     forget() {

@@ -70,6 +70,20 @@ function looks(page: Page) {
     chartPixels: () => page.evaluate<string>("document.querySelector('#chart').toDataURL()"),
     /** The colour behind everything, as the browser computed it. */
     background: () => page.evaluate<string>("getComputedStyle(document.body).backgroundColor"),
+    /** Which versions the timeline shows, both ends included. */
+    async window() {
+      const [min, max] = await page
+        .locator("#scrubber")
+        .evaluate((element) => [Number(element.getAttribute("min")), Number(element.getAttribute("max"))]);
+      return { min: min!, max: max! };
+    },
+    /** The timeline as it is painted. */
+    stripPixels: () => page.evaluate<string>("document.querySelector('#strip-canvas').toDataURL()"),
+    /** How much of the page moved without the user's doing, as browsers score it, since it was loaded. */
+    layoutShift: () =>
+      page.evaluate<number>(`new Promise((resolve) => new PerformanceObserver((list) =>
+        resolve(list.getEntries().reduce((sum, entry) => sum + (entry.hadRecentInput ? 0 : entry.value), 0)),
+      ).observe({ type: "layout-shift", buffered: true }), setTimeout(() => resolve(0), 500))`),
     /** Pixels by which the page is wider than the window. */
     overflow: () =>
       page.evaluate<number>("document.documentElement.scrollWidth - document.documentElement.clientWidth"),
