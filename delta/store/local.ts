@@ -6,13 +6,14 @@ import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { diskError } from "./disk-errors.ts";
 import { listFolder } from "./local-list.ts";
+import { readAtOnce, spanOf } from "./local-read.ts";
 import { checkPath, checkPrefix } from "./path.ts";
 import type { Body, Store } from "./store.ts";
 
 /** The part of `node:fs/promises` that is used, so that tests can record it and let it fail. */
 export type Disk = Pick<
   typeof fsPromises,
-  "copyFile" | "link" | "mkdir" | "open" | "opendir" | "rename" | "stat" | "unlink"
+  "copyFile" | "link" | "mkdir" | "open" | "opendir" | "rename" | "unlink"
 >;
 
 /** What a directory cannot be synced with on file systems that have no such notion. */
@@ -141,18 +142,17 @@ export function localStore(folder: string, options: { disk?: Disk } = {}): Store
   /** Into one piece of memory that is large enough: `readFile` puts the file together from pieces, and for a while it is there twice. */
   const getRange: Store["getRange"] = (path, start, length, signal) =>
     at(path, signal, async (from) => {
+      const small = readAtOnce(from, start, length);
+      if (small) return small;
       const handle = await disk.open(from, "r");
       try {
-        const stats = await handle.stat();
-        if (!stats.isFile()) throw diskError({ code: "ENOENT" }, path);
-        const first = Math.min(stats.size, start < 0 ? Math.max(0, stats.size + start) : start);
-        const bytes = new Uint8Array(Math.min(length, stats.size - first));
+        const span = spanOf((await handle.stat()).size, start, length);
+        const bytes = new Uint8Array(span.length);
         let filled = 0;
         for (let read = 1; read > 0 && filled < bytes.length; filled += read) {
           signal.throwIfAborted();
-          read = (
-            await handle.read(bytes, filled, Math.min(bytes.length - filled, MOST_AT_ONCE), first + filled)
-          ).bytesRead;
+          const most = Math.min(bytes.length - filled, MOST_AT_ONCE);
+          read = (await handle.read(bytes, filled, most, span.first + filled)).bytesRead;
         }
         return bytes.subarray(0, filled);
       } finally {
