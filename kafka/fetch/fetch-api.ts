@@ -12,8 +12,10 @@ const FLEXIBLE = 12;
 const READ_COMMITTED = 1;
 
 export type FetchRequest = {
-  /** How long the broker may wait for something to come, in ms. */
+  /** How long the broker may wait for `minBytes` to come, in ms. */
   maxWaitMs: number;
+  /** Of the whole answer; default 1: for anything at all. */
+  minBytes?: number;
   /** Of the whole answer; a first batch that is larger comes whole. */
   maxBytes: number;
   topics: readonly FetchTopic[];
@@ -53,7 +55,7 @@ export function encodeFetch(version: number, request: FetchRequest): Buffer {
   out.end();
   out.int32(-1);
   out.int32(request.maxWaitMs);
-  out.int32(1);
+  out.int32(request.minBytes ?? 1);
   out.int32(request.maxBytes);
   out.int8(READ_COMMITTED);
   if (version >= 7) {

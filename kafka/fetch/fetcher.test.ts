@@ -50,7 +50,7 @@ function cluster(leaders: Map<number, number>) {
   return { state, wire };
 }
 
-async function open(t: TestContext, leaders: Map<number, number>) {
+async function open(t: TestContext, leaders: Map<number, number>, maxWaitMs = 50) {
   const { state, wire } = cluster(leaders);
   const taken: string[] = [];
   const done: string[] = [];
@@ -61,7 +61,7 @@ async function open(t: TestContext, leaders: Map<number, number>) {
   const fetcher = createFetcher({
     topics: ["t"],
     wire,
-    maxWaitMs: 50,
+    maxWaitMs,
     lanes: assignment.free,
     async take(lane: Lane, { records }, fetchedOffset) {
       taken.push(`${lane.partition}@${fetchedOffset}`);
@@ -277,4 +277,25 @@ test("an answer is done with when the reader has all of it, however long it take
   letGo();
   await until("both are done with", () => done.length === 2);
   assert.deepEqual([...done].sort(), ["0", "1"]);
+});
+
+test("where something came more is waited for, yet not long; where nothing came, whatever comes is asked for at once", async (t) => {
+  const { state, taken } = await open(t, new Map([[0, 1]]), 1_000);
+  state.answer = ({ fetchOffset }) => (fetchOffset < 2n ? some : {});
+  const asked = () =>
+    state.requests.map(({ request }) => ({
+      from: request.topics[0]!.partitions[0]!.fetchOffset,
+      ...{ minBytes: request.minBytes ?? 1, maxWaitMs: request.maxWaitMs },
+    }));
+  await until(
+    "both, and nothing twice",
+    () => taken.length === 2 && asked().filter(({ from }) => from === 2n).length > 2,
+  );
+  const from = asked().findIndex(({ from }) => from === 1n);
+  const [second, third, fourth] = asked().slice(from);
+  for (const waiting of [second!, third!]) {
+    assert.ok(waiting.minBytes > 1);
+    assert.ok(waiting.maxWaitMs <= 100);
+  }
+  assert.deepEqual([fourth!.minBytes, fourth!.maxWaitMs], [1, 1_000]);
 });

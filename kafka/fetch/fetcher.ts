@@ -46,6 +46,11 @@ const REQUEST_BYTES = 4 << 20;
 export const ANSWER_BYTES = REQUEST_BYTES + (256 << 10);
 const PARTITION_BYTES = 2 << 20;
 const PAUSE_MS = { first: 50, most: 1_000 };
+/**
+ * Where something came there is more to come: it is waited for so long, or until so much is there. Else each request of a producer would be
+ * an answer of its own. Whoever is idle hears of what comes at once.
+ */
+const FLOWING = { ms: 100, bytes: 256 << 10 };
 /** A partition that moves is found again in less tries than this. */
 const TELL_AT = 4;
 
@@ -169,6 +174,7 @@ export function createFetcher(options: FetcherOptions): Fetcher {
   }
 
   async function askForEver(node: number): Promise<void> {
+    let isFlowing = false;
     while (!closing.signal.aborted) {
       const lanes = options.lanes().filter((lane) => nodes.get(nameOf(lane)) === node);
       if (lanes.length === 0) {
@@ -180,7 +186,8 @@ export function createFetcher(options: FetcherOptions): Fetcher {
         .map((lane): Place => ({ lane, fetchOffset: lane.nextOffset, seeks: lane.seeks }));
       let answer: FetchAnswer;
       try {
-        answer = await wire.fetch(node, requestFor(places));
+        answer = await wire.fetch(node, requestFor(places, isFlowing));
+        isFlowing = answer.partitions.some(({ records }) => records.length > 0);
       } catch (error) {
         if (closing.signal.aborted) return;
         if (!isOfTheWire(error)) throw error;
@@ -193,7 +200,7 @@ export function createFetcher(options: FetcherOptions): Fetcher {
     }
   }
 
-  function requestFor(places: readonly Place[]): FetchRequest {
+  function requestFor(places: readonly Place[], isFlowing: boolean): FetchRequest {
     const asked: (FetchTopic & { partitions: FetchTopic["partitions"][number][] })[] = [];
     for (const { lane, fetchOffset } of places) {
       let last = asked.at(-1);
@@ -203,7 +210,10 @@ export function createFetcher(options: FetcherOptions): Fetcher {
       }
       last.partitions.push({ partition: lane.partition, fetchOffset, maxBytes: PARTITION_BYTES });
     }
-    return { maxWaitMs, maxBytes: REQUEST_BYTES, topics: asked };
+    const patience = isFlowing
+      ? { maxWaitMs: Math.min(maxWaitMs, FLOWING.ms), minBytes: FLOWING.bytes }
+      : { maxWaitMs };
+    return { ...patience, maxBytes: REQUEST_BYTES, topics: asked };
   }
 
   /** Resolves when the reader has all of it. */
