@@ -11,7 +11,9 @@ export type CompactionOptions = {
   memoryLimitBytes: number;
   threads: number;
   now: () => number;
+  /** Commits between two looks for small files to join; 0: never, somebody else does. */
   compactEvery: number;
+  /** Small files were not joined: it is tried again later. */
   onCompactionFailure: (error: unknown) => void;
 };
 

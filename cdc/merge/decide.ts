@@ -15,13 +15,33 @@ export type Verdict =
 /** What readers see of it. `none`: a delete of what is not there. */
 export type Effect = "insert" | "update" | "delete" | "none";
 
+/** Places in the history that a table remembers. */
+export type Remembered = {
+  truncates: readonly Order[];
+  /** Of deleted rows that are forgotten since. */
+  purged: readonly Order[];
+};
+
 /**
  * The newer of the two wins, whatever came first. `stored` is undefined where no row has the key, deleted ones included; what is older than a
- * truncate counts for nothing. A key whose changes came through two Kafka partitions is refused where nothing proves their order.
+ * truncate counts for nothing, and no row is made of what is so old that its key may have been deleted since. A key whose changes came through two
+ * Kafka partitions is refused where nothing proves their order.
  */
-export function decide(change: Change, stored: Stored | undefined, truncates: readonly Order[]): Verdict {
+export function decide(
+  change: Change,
+  stored: Stored | undefined,
+  { truncates, purged }: Remembered,
+): Verdict {
   if (truncates.some((truncate) => isProvenOlder(change, truncate))) return { kind: "ignore" };
-  if (stored === undefined) return written(change, undefined);
+  if (stored === undefined) {
+    if (!purged.some((mark) => isProvenOlder(change, mark))) return written(change, undefined);
+    if (change.kind === "delete") return { kind: "ignore" };
+    return {
+      kind: "refuse",
+      code: "CDC_TOO_OLD",
+      message: "the table has no such key, and has forgotten rows that were deleted after this change",
+    };
+  }
   const { order, isCertain } = compareOrder(change, stored.order);
   const { order: before } = stored;
   if (!isCertain && before !== null && before.place.partition !== change.place.partition)

@@ -165,6 +165,35 @@ test("a truncate takes what is older, and what is older and comes later counts f
   assert.deepEqual(await one.live(), expected, "another worker knows it, too");
 });
 
+test("deleted rows are forgotten once nothing older can come, and what comes all the same is no row", async (t) => {
+  const day = 86_400_000;
+  let nowMs = 100 * day;
+  const one = await mergeTable(t, COLUMNS, {
+    configuration: { "lab.cdc.keepDeletes": "interval 2 days" },
+    merger: { now: () => nowMs },
+  });
+  // Positions are the ms at which they were.
+  const put = (id: number, days: number, name = "x") => upsert({ id, name }, { at: days * day });
+  await one.merge([put(1, 97), put(2, 97), put(3, 97)]);
+  await one.merge([remove({ id: 1 }, { at: 97.5 * day }), remove({ id: 2 }, { at: 99 * day })]);
+  const kept = () => one.query("SELECT id FROM t WHERE _cdc.deleted ORDER BY id");
+  assert.deepEqual(await kept(), [[1], [2]]);
+  nowMs += day / 2;
+  await one.merge([put(4, 100)]);
+  assert.deepEqual(await kept(), [[2]], "two days and more ago");
+  const late = await one.apply([put(1, 97)]);
+  assert.deepEqual(late.kind === "refused" && late.changes.map(({ code }) => code), ["CDC_TOO_OLD"]);
+  assert.deepEqual(await one.merge([remove({ id: 1 }, { at: 96 * day }), put(2, 98)]), {
+    ...none,
+    ignored: 2,
+  });
+  assert.deepEqual(await one.merge([put(1, 100.2), put(5, 98)]), { ...none, inserted: 2 });
+  assert.deepEqual(
+    (await one.live()).map(({ id }) => id),
+    [1, 3, 4, 5],
+  );
+});
+
 test("a merger that starts finds what the one before it left, whoever wrote the files meanwhile", async (t) => {
   const one = await mergeTable(t, COLUMNS);
   await one.merge(many(0, 20, 1));

@@ -1,6 +1,6 @@
 /** The commit of a batch: rows, those they take the place of, and positions, together. Pure. */
 
-import type { PartitionValues } from "../../delta/actions.ts";
+import type { Metadata, PartitionValues } from "../../delta/actions.ts";
 import { sumBytes } from "../../delta/file-totals.ts";
 import { serializeSchema } from "../../delta/schema.ts";
 import type { CommitRequest, Reads, Snapshot } from "../../delta/table.ts";
@@ -8,45 +8,29 @@ import type { StructType } from "../../delta/types.ts";
 import { ENFORCED } from "../../engine/constraints.ts";
 import { derivedOf } from "../../engine/partitioning.ts";
 import type { MergeCounts, MergeRequest } from "../apply.ts";
-import type { Folded, Order } from "../change.ts";
+import type { Folded } from "../change.ts";
 import type { Plan } from "./plan.ts";
 import type { Retirement } from "./retire.ts";
-import { TRUNCATES_PROPERTY, truncatesText } from "./truncates.ts";
 import type { Written } from "./write-rows.ts";
 
-export type Committing = {
-  request: MergeRequest;
+/** What was made for a request. */
+export type Made = {
   plan: Plan;
   /** Of the new rows. */
   schema: StructType;
-  /** Those that the table is to remember, where they changed. */
-  truncates: readonly Order[] | undefined;
+  /** Table properties that change. */
+  properties: Readonly<Record<string, string>>;
+  written: Written;
+  retirement: Retirement;
+  counts: MergeCounts;
 };
 
-export function mergeRequest(
-  { request, plan, schema, truncates }: Committing,
-  written: Written,
-  retirement: Retirement,
-  counts: MergeCounts,
-): CommitRequest {
+export function mergeRequest(request: MergeRequest, made: Made): CommitRequest {
   const { snapshot, keyColumns, txns, readTxns, lab } = request;
+  const { plan, written, retirement, counts } = made;
   const adds = [...written.adds, ...retirement.adds];
   const { removes } = retirement;
-  const { metadata } = snapshot;
-  const isSame = schema === snapshot.schema || serializeSchema(schema) === metadata.schemaString;
-  const configuration = truncates
-    ? { ...metadata.configuration, [TRUNCATES_PROPERTY]: truncatesText(truncates) }
-    : metadata.configuration;
-  const changed =
-    isSame && !truncates
-      ? {}
-      : {
-          metadata: {
-            ...metadata,
-            configuration,
-            ...(isSame ? {} : { schemaString: serializeSchema(schema) }),
-          },
-        };
+  const metadata = changedMetadata(snapshot, made);
   return {
     readSnapshot: snapshot,
     operation: "MERGE",
@@ -64,7 +48,8 @@ export function mergeRequest(
         sumBytes(written.adds) + (retirement.copied > 0 ? sumBytes(retirement.adds) : 0),
       ),
     },
-    ...{ adds, removes, cdcs: written.cdcs, txns, readTxns, enforced: ENFORCED, ...changed },
+    ...{ adds, removes, cdcs: written.cdcs, txns, readTxns, enforced: ENFORCED },
+    ...(metadata ? { metadata } : {}),
     reads: readsOf(
       snapshot,
       keyColumns,
@@ -74,6 +59,17 @@ export function mergeRequest(
     ),
     info: { lab: lab(counts) },
   };
+}
+
+/** Undefined where it stays. */
+function changedMetadata(
+  { schema: before, metadata }: Snapshot,
+  { schema, properties }: Made,
+): Metadata | undefined {
+  const schemaString = schema === before ? metadata.schemaString : serializeSchema(schema);
+  const isSame = schemaString === metadata.schemaString && Object.keys(properties).length === 0;
+  if (isSame) return undefined;
+  return { ...metadata, schemaString, configuration: { ...metadata.configuration, ...properties } };
 }
 
 /**

@@ -19,8 +19,6 @@ export type Retirement = {
   kept: Retired["kept"];
   /** Rows that were written again as they are. */
   copied: number;
-  /** Files that were stored for it, beside those of the workbench: in no version before a commit names them. */
-  stored: string[];
 };
 
 export type RetireOptions = {
@@ -28,6 +26,8 @@ export type RetireOptions = {
   snapshot: Snapshot;
   /** Opens one where rows are written again. */
   bench: () => Promise<Workbench>;
+  /** Told of a file that was stored beside those of the workbench. */
+  onStored: (path: string) => void;
   now: () => number;
   signal: AbortSignal;
 };
@@ -55,14 +55,15 @@ type Worn = { file: IndexedFile; deleted: Float64Array };
 
 async function mark(
   files: readonly Worn[],
-  { table, now, signal }: RetireOptions,
+  { table, now, onStored, signal }: RetireOptions,
 ): Promise<Omit<Retirement, "removes">> {
-  if (files.length === 0) return { adds: [], kept: [], copied: 0, stored: [] };
+  if (files.length === 0) return { adds: [], kept: [], copied: 0 };
   const { path, vectors } = await writeDeletionVectors(
     table.store,
     files.map(({ deleted }) => deleted),
     signal,
   );
+  onStored(path);
   const kept = files.map(({ file, deleted }, i) => ({
     file,
     deleted,
@@ -74,7 +75,7 @@ async function mark(
       ...(file.add.stats === undefined ? {} : { stats: withWideBounds(file.add.stats) }),
     },
   }));
-  return { adds: kept.map(({ add }) => add), kept, copied: 0, stored: [path] };
+  return { adds: kept.map(({ add }) => add), kept, copied: 0 };
 }
 
 /** Statistics still count and bound the rows that are gone (PROTOCOL.md, "Per-file Statistics"). */
@@ -106,7 +107,7 @@ async function writeAgain(
     }
   }
   const copied = adds.reduce((sum, { stats }) => sum + Number(numRecords(stats) ?? 0n), 0);
-  return { adds, kept: [], copied, stored: [] };
+  return { adds, kept: [], copied };
 }
 
 /** Both ascending and each once. */

@@ -21,8 +21,6 @@ export type Written = {
   cdcs: Cdc[];
   /** The file of `adds` has the rows of the staged one, in their order. */
   isAsStaged: boolean;
-  /** Files that were stored beside those of the workbench. */
-  stored: string[];
 };
 
 export type WriteOptions = {
@@ -34,6 +32,8 @@ export type WriteOptions = {
   /** Whether the change data feed is told. */
   hasFeed: boolean;
   bench: () => Promise<Workbench>;
+  /** Told of a file that is stored beside those of the workbench. */
+  onStored: (path: string) => void;
   now: () => number;
   signal: AbortSignal;
 };
@@ -46,14 +46,14 @@ export async function writeRows(plan: Plan, staged: Staged, options: WriteOption
   const { table, snapshot, now, signal, hasFeed } = options;
   const { file } = staged;
   const isUnchanged = isAsStaged(plan, staged.places.length) && snapshot.partitionColumns.length === 0;
-  if (!hasFeed && (plan.rows.length === 0 || file === null))
-    return { adds: [], cdcs: [], stored: [], isAsStaged: false };
+  if (!hasFeed && (plan.rows.length === 0 || file === null)) return { adds: [], cdcs: [], isAsStaged: false };
   if (!hasFeed && file !== null && isUnchanged) {
     const path = dataFilePath([], {});
+    options.onStored(path);
     await table.store.put(path, { file: file.file }, signal);
     const { size, stats } = file;
     const add = { path: encodePath(path), partitionValues: {}, size, stats, modificationTime: now() };
-    return { adds: [{ ...add, dataChange: true }], cdcs: [], stored: [path], isAsStaged: true };
+    return { adds: [{ ...add, dataChange: true }], cdcs: [], isAsStaged: true };
   }
   const bench = await options.bench();
   const lines = await loadVerdicts(bench, plan, hasFeed, options);
@@ -63,7 +63,7 @@ export async function writeRows(plan: Plan, staged: Staged, options: WriteOption
       ? await bench.write(snapshot, NEW_ROWS, { dataChange: true, signal })
       : [];
   const cdcs = hasFeed && lines > 0 ? await writeFeed(bench, plan, options) : [];
-  return { adds, cdcs, stored: [], isAsStaged: false };
+  return { adds, cdcs, isAsStaged: false };
 }
 
 /** Makes view `current` over the stored rows that are needed, and a table with what becomes of each staged and stored row. */

@@ -1,11 +1,16 @@
-/** Truncates that a table remembers: what is older than one and arrives later counts for nothing. In the table's properties, so that they are committed with the rows. */
+/**
+ * Places in the history that a table remembers in its properties, where they are committed together with the rows: truncates, before which nothing
+ * counts, and the newest of the deleted rows that were purged, before which a key that is not there may have been deleted.
+ */
 
 import { LabError } from "../../core/errors.ts";
-import type { Order, Truncate } from "../change.ts";
+import type { Order } from "../change.ts";
+import { compareOrder } from "../position.ts";
 import { isProvenOlder } from "./decide.ts";
 
-/** Table property: the newest truncates, as JSON. */
+/** Table properties: orders as JSON. */
 export const TRUNCATES_PROPERTY = "lab.cdc.truncates";
+export const PURGED_PROPERTY = "lab.cdc.purged";
 
 type Text = {
   position: null | {
@@ -20,8 +25,8 @@ type Text = {
 };
 
 /** CORRUPT_LOG where somebody else wrote the property. */
-export function truncatesOf(configuration: Readonly<Record<string, string>>): Order[] {
-  const text = configuration[TRUNCATES_PROPERTY];
+export function remembered(configuration: Readonly<Record<string, string>>, property: string): Order[] {
+  const text = configuration[property];
   if (text === undefined) return [];
   try {
     return (JSON.parse(text) as Text[]).map(({ position, place }) => ({
@@ -36,31 +41,29 @@ export function truncatesOf(configuration: Readonly<Record<string, string>>): Or
       place: { ...place, offset: BigInt(place.offset) },
     }));
   } catch (cause) {
-    throw new LabError(
-      "CORRUPT_LOG",
-      `table property ${TRUNCATES_PROPERTY} cannot be read: ${text.slice(0, 200)}`,
-      {
-        hint: "remove the property; changes from before the table was emptied may then come back",
-        cause,
-      },
-    );
+    throw new LabError("CORRUPT_LOG", `table property ${property} cannot be read: ${text.slice(0, 200)}`, {
+      hint: "remove the property; changes that are older than it may then bring rows back",
+      cause,
+    });
   }
 }
 
 /** Both together, without those that a newer one covers. */
-export function joined(known: readonly Order[], more: readonly Truncate[]): Order[] {
-  const all: Order[] = [...known, ...more];
-  return all.filter(
-    (one, i) => !all.some((other, j) => isProvenOlder(one, other) || (i > j && isSame(one, other))),
-  );
+export function joined(known: readonly Order[], more: Iterable<Order>): Order[] {
+  let all = [...known];
+  for (const one of more) {
+    if (all.some((other) => isProvenOlder(one, other) || isSame(one, other))) continue;
+    all = [...all.filter((other) => !isProvenOlder(other, one)), one];
+  }
+  return all;
 }
 
 function isSame(a: Order, b: Order): boolean {
-  return !isProvenOlder(a, b) && !isProvenOlder(b, a) && a.place.partition === b.place.partition;
+  return compareOrder(a, b).order === 0;
 }
 
-export function truncatesText(truncates: readonly Order[]): string {
-  const texts = truncates.map(({ position, place }): Text => {
+export function rememberedText(orders: readonly Order[]): string {
+  const texts = orders.map(({ position, place }): Text => {
     const { partition, offset, generation } = place;
     return {
       position: position && {

@@ -1,0 +1,130 @@
+/** One attempt to apply a batch on one version of the table: staged, planned, written and committed. */
+
+import { checkWritable, isActive } from "../../delta/protocol.ts";
+import { checkRowsMayMove } from "../../delta/row-tracking.ts";
+import type { Snapshot } from "../../delta/table.ts";
+import type { EncodePlan, Encoder } from "../../engine/encoder.ts";
+import { openWorkbench, type Workbench } from "../../upkeep/workbench.ts";
+import type { MergeRequest, MergeResult } from "../apply.ts";
+import type { Found, KeyIndex, Located } from "./key-index.ts";
+import type { Plan } from "./plan.ts";
+import { planBatch, refuse } from "./plan-batch.ts";
+import { countsOf, mergeRequest } from "./request.ts";
+import { retireRows } from "./retire.ts";
+import { stage } from "./stage.ts";
+import { writeRows } from "./write-rows.ts";
+
+export type ApplyOptions = {
+  /** Its files may be anywhere that this process may read. */
+  encoder: Encoder;
+  /** For files in the making; a folder of its own is made in it. */
+  scratchDir: string;
+  memoryLimitBytes: number;
+  threads: number;
+  topic: string;
+  onUnknownField: EncodePlan["onUnknownField"];
+  now: () => number;
+};
+
+/** What it needs beside the request. */
+export type Applying = {
+  options: ApplyOptions;
+  index: KeyIndex;
+  /** Deleted rows that may be forgotten at a version. */
+  old: (index: KeyIndex, snapshot: Snapshot) => readonly Located[];
+};
+
+/** "lost": another writer was first with rows that this rests on. */
+export async function applyOnce(
+  request: MergeRequest,
+  { options, index, old }: Applying,
+): Promise<MergeResult | { kind: "lost" }> {
+  const { table, snapshot, folded, schema, signal } = request;
+  const { protocol, metadata } = snapshot;
+  checkWritable(protocol);
+  checkRowsMayMove(snapshot);
+  const staged = await stage(folded.changes, { ...options, snapshot, schema, signal });
+  const room = openRoom(request, options);
+  try {
+    if (staged.bad.length > 0)
+      return { kind: "refused", changes: staged.bad.map((bad) => refuse(folded.changes[bad.index]!, bad)) };
+    await index.follow(snapshot, signal);
+    const planned = await planBatch({ snapshot, folded, staged, index, old: old(index, snapshot), signal });
+    if (planned.kind === "refused") return planned;
+    const { plan, hashes, properties } = planned;
+    const { written, retirement } = await room.attempt(async () => {
+      const around = { table, bench: room.bench, now: options.now, signal };
+      const written = await writeRows(plan, staged, {
+        ...around,
+        snapshot: { ...snapshot, schema: staged.schema },
+        before: snapshot,
+        hasFeed: isActive(protocol, metadata, "delta.enableChangeDataFeed", "changeDataFeed"),
+        onStored: room.onStored,
+      });
+      const retirement = await retireRows(plan.retired, { ...around, snapshot, onStored: room.onStored });
+      return { written, retirement };
+    });
+    const counts = countsOf(plan, folded);
+    const made = { plan, schema: staged.schema, properties, written, retirement, counts };
+    const result = await table.commit(mergeRequest(request, made), signal);
+    if (result.kind === "conflict") {
+      await room.discard();
+      const isLost = result.reason === "append" || result.reason === "removed";
+      return isLost ? { kind: "lost" } : { kind: "conflict", reason: result.reason, message: result.message };
+    }
+    await room.settle();
+    index.retire({ ids: plan.retired.map(({ id }) => id), kept: retirement.kept });
+    if (written.isAsStaged) index.adopt(written.adds[0]!, entriesOf(plan, hashes));
+    await index.follow(result.snapshot, signal);
+    const { adds } = written;
+    return {
+      kind: "committed",
+      snapshot: result.snapshot,
+      counts,
+      addedFiles: adds.length,
+      addedBytes: adds.reduce((sum, { size }) => sum + size, 0),
+    };
+  } finally {
+    await staged.remove();
+    await room.close();
+  }
+}
+
+/** Where files are made, and what becomes of those that are stored before a commit names them. */
+function openRoom({ table, signal }: MergeRequest, options: ApplyOptions) {
+  let opened: Promise<Workbench> | undefined;
+  const stored: string[] = [];
+  const discard = async () => {
+    const waiting = signal.aborted ? new AbortController().signal : signal;
+    await (await opened)?.discard(waiting);
+    for (const path of stored) await table.store.delete(path, waiting).catch(() => undefined);
+  };
+  return {
+    /** Opened when it is needed first: most batches need none. */
+    bench(): Promise<Workbench> {
+      opened ??= openWorkbench(table, options);
+      return opened;
+    },
+    onStored: (path: string) => void stored.push(path),
+    discard,
+    async attempt<T>(work: () => Promise<T>): Promise<T> {
+      try {
+        return await work();
+      } catch (error) {
+        await discard();
+        throw error;
+      }
+    },
+    settle: async () => (await opened)?.settle(),
+    close: async () => (await opened)?.close(),
+  };
+}
+
+/** What the index is to hold of rows that were written as they were staged. */
+function entriesOf({ rows }: Plan, hashes: Found["hashes"]) {
+  return rows.map(({ at, change, missing }) => {
+    const { position, place, kind } = change;
+    const row = { row: at, order: { position, place }, isDeleted: kind === "delete", missing };
+    return { hash: hashes.get(at)!, row };
+  });
+}

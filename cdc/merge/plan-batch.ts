@@ -1,0 +1,119 @@
+/** What a batch comes to on a version of the table: each change against what is stored of its key, and what is refused. */
+
+import type { Snapshot } from "../../delta/table.ts";
+import type { LetterStage } from "../../engine/encoder.ts";
+import type { RefusedChange } from "../apply.ts";
+import type { Change, Folded, Order } from "../change.ts";
+import { decide, isProvenOlder } from "./decide.ts";
+import type { Found, KeyIndex, Located } from "./key-index.ts";
+import type { NewRow, Plan } from "./plan.ts";
+import { joined, PURGED_PROPERTY, remembered, rememberedText, TRUNCATES_PROPERTY } from "./remembered.ts";
+import type { Staged } from "./stage.ts";
+
+export type Planned =
+  | {
+      kind: "planned";
+      plan: Plan;
+      hashes: Found["hashes"];
+      /** Table properties that change with it. */
+      properties: Readonly<Record<string, string>>;
+    }
+  | { kind: "refused"; changes: readonly RefusedChange[] };
+
+export type PlanOptions = {
+  snapshot: Snapshot;
+  folded: Folded;
+  staged: Staged;
+  /** At the version of the snapshot. */
+  index: KeyIndex;
+  /** Deleted rows that may be forgotten. */
+  old: readonly Located[];
+  signal: AbortSignal;
+};
+
+export async function planBatch(options: PlanOptions): Promise<Planned> {
+  const { snapshot, folded, staged, index, signal } = options;
+  const { configuration } = snapshot.metadata;
+  const truncates = joined(remembered(configuration, TRUNCATES_PROPERTY), folded.truncates);
+  const purged = remembered(configuration, PURGED_PROPERTY);
+  const truncated = truncatedRows(index, folded.truncates);
+  const changeAt = (at: number) => folded.changes[staged.places[at]!]!;
+  const found = staged.file === null ? NOTHING : await index.find(staged.file.file, signal);
+  const refused = faultsOf(found).flatMap(({ at, code, message }) =>
+    at.map((one) => refuse(changeAt(one), { stage: "schema", code, message })),
+  );
+  const rows: NewRow[] = [];
+  const replaced = new Map<number, Located>();
+  for (const at of staged.places.keys()) {
+    const change = changeAt(at);
+    const met = found.stored.get(at);
+    const stored = met && !truncated.has(met.id) ? met : undefined;
+    const verdict = decide(change, stored, { truncates, purged });
+    if (verdict.kind === "ignore") continue;
+    if (verdict.kind === "refuse") {
+      refused.push(refuse(change, { stage: "schema", code: verdict.code, message: verdict.message }));
+      continue;
+    }
+    const isFill = verdict.kind === "fill";
+    rows.push({
+      at,
+      change,
+      stored,
+      isFill,
+      missing: verdict.missing,
+      keepsPosition: !isFill && change.position === null && stored?.order?.position != null,
+      columns: isFill ? verdict.columns : verdict.keep,
+      effect: isFill ? "update" : verdict.effect,
+    });
+    if (stored) replaced.set(stored.id, stored);
+  }
+  if (refused.length > 0) return { kind: "refused", changes: onePerMessage(refused) };
+  const forgotten = options.old.filter(({ id }) => !replaced.has(id) && !truncated.has(id));
+  const gone = [...truncated.values(), ...forgotten];
+  const plan = { rows, truncated: gone, retired: [...replaced.values(), ...gone] };
+  const properties: Record<string, string> = {};
+  if (folded.truncates.length > 0) properties[TRUNCATES_PROPERTY] = rememberedText(truncates);
+  if (forgotten.length > 0)
+    properties[PURGED_PROPERTY] = rememberedText(
+      joined(
+        purged,
+        forgotten.map(({ order }) => order!),
+      ),
+    );
+  return { kind: "planned", plan, hashes: found.hashes, properties };
+}
+
+/** A letter for the message of a change. */
+export function refuse(
+  { place }: Change,
+  { stage, code, message }: { stage: LetterStage; code: string; message: string },
+): RefusedChange {
+  return { place, stage, code, message };
+}
+
+const NOTHING: Found = { stored: new Map(), hashes: new Map(), doubled: [], twins: [], keyless: [] };
+
+function truncatedRows(index: KeyIndex, truncates: readonly Order[]): Map<number, Located> {
+  const rows = new Map<number, Located>();
+  if (truncates.length === 0) return rows;
+  for (const row of index.all())
+    if (truncates.some((truncate) => isProvenOlder(row.order, truncate))) rows.set(row.id, row);
+  return rows;
+}
+
+function faultsOf({ keyless, twins, doubled }: Found) {
+  return [
+    { at: keyless, code: "KEY_NULL", message: "a column of the key is null" },
+    {
+      at: twins,
+      code: "KEY_DOUBLED",
+      message: "another change of the batch has the same key, written otherwise",
+    },
+    { at: doubled, code: "KEY_DOUBLED", message: "the table has several rows with this key" },
+  ];
+}
+
+function onePerMessage(refused: readonly RefusedChange[]): RefusedChange[] {
+  const seen = new Map(refused.map((one) => [`${one.place.partition}/${one.place.offset}`, one]));
+  return [...seen.values()];
+}
