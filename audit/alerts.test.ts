@@ -39,10 +39,18 @@ function lookAt(nowMs: number, more: Partial<TopicFacts>, rest: Partial<AuditLoo
   return { atMs: nowMs, answers: [answerFor(facts, SPAN, nowMs)], skews: [], late: [], rollUps: [], ...rest };
 }
 const stated = (windowMs: number, count: number) => ({
-  ...{ ...run, windowMs, count, checksum: count, sentAtMs: windowMs + WINDOW_MS + 1 },
+  ...{
+    ...run,
+    windowMs,
+    count,
+    checksum: count,
+    sentAtMs: windowMs + WINDOW_MS + 1,
+    first: 0,
+    last: count - 1,
+  },
 });
 const settled = (windowMs: number, received: number) => ({
-  ...{ ...run, windowMs, received, letters: 0, checksum: received },
+  ...{ ...run, windowMs, received, letters: 0, checksum: received, last: 0 },
 });
 const told = (look: AuditLook) =>
   auditAlerts(look).map(({ name, origin, cause, windowMs, count }) => ({

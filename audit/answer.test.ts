@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { answerFor } from "./answer.ts";
-import type { Beat, Settled, Statement, TopicFacts } from "./findings.ts";
+import { type Beat, DEAD_MS, type Settled, SKEW_MS, type Statement, type TopicFacts } from "./findings.ts";
 import { UNSTAMPED, WINDOW_MS } from "./header.ts";
 
 const DAY = Date.UTC(2026, 10, 29);
@@ -12,12 +12,12 @@ const AFTER = SPAN.endMs + 30_000;
 const run = { origin: "shop", epoch: DAY - 1_000 };
 const stated = (window: number, count: number, more: Partial<Statement> = {}): Statement => ({
   ...{ ...run, windowMs: DAY + window * WINDOW_MS, count, checksum: count },
-  sentAtMs: DAY + (window + 1) * WINDOW_MS + 5_000,
+  ...{ first: 0, last: count - 1, sentAtMs: DAY + (window + 1) * WINDOW_MS + 5_000 },
   ...more,
 });
 const settled = (window: number, received: number, more: Partial<Settled> = {}): Settled => ({
   ...{ ...run, windowMs: DAY + window * WINDOW_MS, received, letters: 0, checksum: received },
-  ...more,
+  ...{ last: received - 1, ...more },
 });
 const beat = (more: Partial<Beat> = {}): Beat => ({
   ...{ ...run, host: "here", sentAtMs: AFTER - 5_000, receivedAtMs: AFTER - 4_900 },
@@ -62,7 +62,7 @@ test("what is missing is in flight while the ingester has messages to read, then
 });
 
 test("more than was sent is doubled, and as many with another content altered", () => {
-  assert.deepEqual(why({ statements: [stated(0, 5)], settled: [settled(0, 6)] }), ["doubled 1"]);
+  assert.deepEqual(why({ statements: [stated(0, 5)], settled: [settled(0, 6, { last: 4 })] }), ["doubled 1"]);
   assert.deepEqual(why({ statements: [stated(0, 5)], settled: [settled(0, 5, { checksum: 6 })] }), [
     "altered 5",
   ]);
@@ -114,6 +114,62 @@ test("what came of a window before it was stated is the producer's to state, whi
     "lagging 0",
     "lagging 1",
   ]);
+});
+
+test("a double shows while its run goes on, too: no place in the window is beyond what was stated", () => {
+  const open = beat({ lowEventTimeMs: SPAN.endMs - 600_000 });
+  const twice = { statements: [stated(0, 5)], settled: [settled(0, 6, { last: 4 })] };
+  assert.deepEqual(why({ beats: [open], ...twice }), ["lagging 0", "doubled 1"]);
+  assert.deepEqual(why({ beats: [beat({ isClosed: true })], ...twice }), ["doubled 1"]);
+});
+
+test("of as many messages as were stated some may be others, while those that were are on their way", () => {
+  const open = beat({ lowEventTimeMs: SPAN.endMs - 600_000 });
+  const other = { statements: [stated(0, 5)], settled: [settled(0, 5, { checksum: 7, last: 5 })] };
+  assert.deepEqual(why({ beats: [open], ...other, lag: 1 }), ["lagging 0", "in flight 0"]);
+  assert.deepEqual(why({ beats: [open], ...other }), ["lagging 0", "altered 5"]);
+});
+
+test("a loss shows behind a stream that never stands still, once what waits came later than the statement", () => {
+  const statements = [stated(3, 10)];
+  const { sentAtMs } = statements[0]!;
+  const busy = { statements, settled: [settled(3, 7)], lag: 500 };
+  assert.deepEqual(why({ ...busy, waitingSinceMs: sentAtMs + SKEW_MS }), ["in flight 3"]);
+  assert.deepEqual(why({ ...busy, waitingSinceMs: sentAtMs + SKEW_MS + 1 }), ["lost 3"]);
+});
+
+test("where the log was cleaned up before it was rolled up, what is missing of the time before is never known", () => {
+  const short = { statements: [stated(3, 10)], settled: [settled(3, 7)] };
+  const windowMs = DAY + 3 * WINDOW_MS;
+  assert.deepEqual(why({ ...short, forgottenMs: windowMs + 1 }), ["forgotten 3"]);
+  assert.equal(ask({ ...short, forgottenMs: windowMs + 1 }).answer, "never");
+  assert.deepEqual(why({ ...short, forgottenMs: windowMs - SKEW_MS }), ["lost 3"]);
+});
+
+test("an origin that is silent for a quarter of an hour is dead; a clock that is ahead closes no window", () => {
+  const last = (agoMs: number) => beat({ lowEventTimeMs: DAY, receivedAtMs: AFTER - agoMs });
+  assert.deepEqual(why({ beats: [last(61_000)] }), ["silent 0"]);
+  assert.deepEqual(why({ beats: [last(DEAD_MS + 1)] }), ["dead 0"]);
+  const { completeToMs, origins } = ask({
+    beats: [beat({ receivedAtMs: SPAN.endMs - 7_200_000, lowEventTimeMs: SPAN.endMs + 1 })],
+  });
+  assert.equal(completeToMs, SPAN.endMs - 7_200_000);
+  assert.equal(origins[0]?.state, "dead");
+});
+
+test("an origin that begins in the middle of the day has to state what it sent, and no more", () => {
+  const noon = { origin: "web", epoch: DAY + 12 * 3_600_000 };
+  const began = { beats: [beat(), beat(noon)], statements: [stated(150, 4, noon)] };
+  assert.equal(ask({ ...began, settled: [settled(150, 4, noon)] }).answer, "yes");
+  assert.deepEqual(why(began), ["lost 4"]);
+});
+
+test("a killed run that was retired leaves a tail that nobody proves, and no double", () => {
+  const quiet = beat({ lowEventTimeMs: DAY, receivedAtMs: DAY });
+  const { answer, unproven } = ask({
+    ...{ beats: [quiet], retired: ["shop"], statements: [stated(0, 5)], settled: [settled(0, 7)] },
+  });
+  assert.deepEqual([answer, unproven], ["yes", 2]);
 });
 
 test("messages without a stamp are counted apart", () => {
@@ -175,9 +231,11 @@ function healthy({ beats, sent }: { beats: Beat[]; sent: (Sent & { tail: number 
     expected: [...new Set(beats.map(({ origin }) => origin))],
     statements: sent.map(({ tail, ...one }) => ({
       ...{ ...one, checksum: one.count, sentAtMs: one.windowMs + WINDOW_MS + 5_000 },
+      ...{ first: 0, last: one.count - 1 },
     })),
     settled: sent.map(({ count, tail, ...one }) => ({
       ...{ ...one, received: count + tail, letters: 0, checksum: count + tail },
+      last: count + tail - 1,
     })),
   });
 }

@@ -77,8 +77,9 @@ export function answerFor(facts: TopicFacts, span: Span, nowMs: number): TopicAn
     if (waiting) findings.push(waiting);
     const cells = cellsOf(of(statements), of(settled));
     for (const cell of cells) {
-      const isSuperseded = beats.some(({ epoch }) => epoch > cell.epoch) && !isEnded(cell.epoch, beats);
-      const found = compareCell(origin, cell, { isSuperseded, isOpen: waiting !== undefined, facts });
+      const isOpen = !isEnded(cell.epoch, beats);
+      const isSuperseded = isOpen && (isRetired || beats.some(({ epoch }) => epoch > cell.epoch));
+      const found = compareCell(origin, cell, { isSuperseded, isOpen, facts });
       findings.push(...found);
       const beyond = isSuperseded ? Math.max(0, cell.found - cell.stated) : 0;
       sums.produced += cell.stated + beyond;

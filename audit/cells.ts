@@ -15,8 +15,13 @@ export type Cell = {
   epoch: number;
   windowMs: number;
   stated: number;
+  /** Places in the window of the first and the last one stated; -1 for the last where nothing was. */
+  first: number;
+  last: number;
   found: number;
   letters: number;
+  /** Some that were settled are beyond the last one stated. */
+  isBeyond: boolean;
   /** Content and places of what was settled are those that were stated. */
   isSame: boolean;
   /** When the run said so; undefined where it has not. */
@@ -33,7 +38,9 @@ export function cellsOf(statements: readonly Statement[], settled: readonly Sett
     const { epoch, windowMs } = (said ?? found)!;
     return {
       ...{ epoch, windowMs, stated: said?.count ?? 0, letters: found?.letters ?? 0 },
+      ...{ first: said?.first ?? 0, last: said?.last ?? -1 },
       found: found?.received ?? 0,
+      isBeyond: (found?.last ?? -1) > (said?.last ?? -1),
       isSame: said?.checksum === found?.checksum,
       statedAtMs: said?.sentAtMs,
     };
@@ -41,9 +48,7 @@ export function cellsOf(statements: readonly Statement[], settled: readonly Sett
   return cells.sort((a, b) => a.windowMs - b.windowMs || a.epoch - b.epoch);
 }
 
-/**
- * What is amiss in a cell. `isSuperseded`: its run ended without a last word, and another began. `isOpen`: more may come of the origin.
- */
+/** What is amiss in a cell. `isSuperseded`: its run ended without a last word. `isOpen`: it has not said its last word. */
 export function compareCell(
   origin: string,
   cell: Cell,
@@ -58,20 +63,27 @@ export function compareCell(
   if (found > stated) {
     // A run that was killed could not state its last messages; one that goes on has not done so yet.
     if (isSuperseded) return [];
-    return finding(isOpen ? "lagging" : "doubled", found - stated);
+    return finding(isOpen && cell.isBeyond ? "lagging" : "doubled", found - stated);
   }
-  return cell.isSame ? [] : finding("altered", found);
+  if (cell.isSame) return [];
+  // As many, of which some are not stated yet: the stated ones are on their way.
+  return mayWait(cell, facts) ? finding("in flight", 0) : finding("altered", found);
+}
+
+/** Why stated messages are not there. */
+export function whyMissing(cell: Cell, facts: TopicFacts): Cause {
+  const { gone, forgottenMs } = facts;
+  const { windowMs } = cell;
+  if (mayWait(cell, facts)) return "in flight";
+  if (gone > 0) return "gone";
+  return forgottenMs !== undefined && windowMs - SKEW_MS < forgottenMs ? "forgotten" : "lost";
 }
 
 /**
  * Messages that wait may be the missing ones only if they came to the broker before the statement that counts these; clocks may differ by
  * `SKEW_MS`. So a loss shows behind a stream that never stands still, too.
  */
-export function whyMissing({ windowMs, statedAtMs }: Cell, facts: TopicFacts): Cause {
-  const { lag, gone, waitingSinceMs, forgottenMs } = facts;
-  const mayWait =
-    waitingSinceMs === undefined || statedAtMs === undefined || waitingSinceMs - SKEW_MS <= statedAtMs;
-  if (lag > 0 && mayWait) return "in flight";
-  if (gone > 0) return "gone";
-  return forgottenMs !== undefined && windowMs - SKEW_MS < forgottenMs ? "forgotten" : "lost";
+function mayWait({ statedAtMs }: Cell, { lag, waitingSinceMs }: TopicFacts): boolean {
+  if (lag === 0) return false;
+  return waitingSinceMs === undefined || statedAtMs === undefined || waitingSinceMs - SKEW_MS <= statedAtMs;
 }

@@ -82,12 +82,12 @@ function named(answer: TopicAnswer, cell: KnownCell, seen: readonly Seen[], fact
   const known = answer.findings.find((finding) => NAMEABLE.has(finding.cause) && isAbout(finding, cell));
   const why = { ...cell, whyMissing: whyMissing(cell, facts) };
   if (known) return nameMessages(known, why, seen);
-  // Counts agree, or more is there than was stated yet: only rows that stand there twice are news.
+  // Counts agree, or more is there than was stated: only the rows tell what they hide.
   const blank: Finding = {
     ...{ origin, epoch, windowMs, stage: "ingest", cause: "altered", count: 0 },
     sinceMs: windowMs + WINDOW_MS,
   };
-  return nameMessages(blank, why, seen).filter(({ cause }) => cause === "doubled");
+  return nameMessages(blank, why, seen).filter((finding) => finding !== blank);
 }
 
 /** Says of lost messages where they are in the topic; those that are not there never were, or the broker lost them. */

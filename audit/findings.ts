@@ -7,6 +7,9 @@ export type Run = { origin: string; epoch: number };
 export type Statement = Run & {
   windowMs: number;
   count: number;
+  /** The least and the greatest place in the window of what is counted; between them some may be missing, while the run lasts. */
+  first: number;
+  last: number;
   checksum: number;
   /** When it was said: all that it counts was acknowledged before. */
   sentAtMs: number;
@@ -31,6 +34,8 @@ export type Settled = Run & {
   received: number;
   letters: number;
   checksum: number;
+  /** The greatest place in the window of one that was settled; -1 where none has a stamp. */
+  last: number;
 };
 
 export type TopicFacts = {

@@ -14,10 +14,10 @@ export const MOST_RANGES = 100;
  */
 export function nameMessages(
   finding: Finding,
-  cell: { stated: number; found: number; whyMissing: Cause },
+  cell: { stated: number; first: number; last: number; found: number; whyMissing: Cause },
   seen: readonly Seen[],
 ): Finding[] {
-  const { stated, found } = cell;
+  const { stated, first, last, found } = cell;
   const bySequence = new Map<number, Seen[]>();
   for (const one of seen) {
     const others = bySequence.get(one.sequence);
@@ -25,13 +25,14 @@ export function nameMessages(
     else bySequence.set(one.sequence, [one]);
   }
   const missing: number[] = [];
-  for (let sequence = 0; sequence < stated; sequence++) if (!bySequence.has(sequence)) missing.push(sequence);
+  for (let sequence = first; sequence <= last; sequence++)
+    if (!bySequence.has(sequence)) missing.push(sequence);
   const absent = absentOf(found, seen);
   const results: Finding[] = [];
-  const lost = missing.length - absent;
+  const lost = stated - (last - first + 1 - missing.length) - absent;
   if (lost > 0) {
     const cause = cell.whyMissing;
-    const named = namedOf(missing, absent === 0, []);
+    const named = namedOf(missing, missing.length === lost, []);
     results.push({ ...finding, cause, stage: STAGES[cause], count: lost, named });
   }
   const sentTwice = [...bySequence.values()].filter((places) => places.length > 1);

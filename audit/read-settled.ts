@@ -66,15 +66,17 @@ async function readSums(
   const days = `"day" BETWEEN '${isoDay(startMs)}' AND '${isoDay(endMs)}'`;
   const window = "epoch_ms(window_start::TIMESTAMPTZ)";
   const rows = await audit.rows(
-    `SELECT topic, origin, epoch, ${window}, sum("count"), sum(letters), sum(checksum) % ${2 ** 52}
+    `SELECT topic, origin, epoch, ${window}, sum("count"), sum(letters), sum(checksum) % ${2 ** 52},
+       max(last_sequence)
      ${of} = '${SETTLED_STAGE}' AND ${days} AND ${window} BETWEEN ${startMs} AND ${endMs - 1} GROUP BY ALL`,
     signal,
   );
   const [gap] = await audit.rows(`SELECT max(${window}) ${of} = '${GAP_STAGE}'`, signal);
   return {
-    settled: rows.map(([topic, origin, epoch, windowMs, received, letters, checksum]) => ({
+    settled: rows.map(([topic, origin, epoch, windowMs, received, letters, checksum, last]) => ({
       ...{ topic: String(topic), origin: String(origin), epoch: Number(epoch), windowMs: Number(windowMs) },
       ...{ received: Number(received), letters: Number(letters), checksum: Number(checksum) },
+      last: Number(last),
     })),
     gapMs: gap?.[0] == null ? undefined : Number(gap[0]),
   };

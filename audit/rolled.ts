@@ -28,7 +28,7 @@ const column = (name: string, type: StructField["type"]): StructField => ({
 /** Columns that sums need beside those of heartbeats: a table that only heard of these gets them. */
 export const SUM_COLUMNS: StructType = {
   type: "struct",
-  fields: [column("letters", "long"), column("table_id", "string")],
+  fields: [column("last_sequence", "long"), column("letters", "long"), column("table_id", "string")],
 };
 
 /** Whether a version of the audit table may hold sums. */

@@ -71,7 +71,13 @@ async function settle(table: Table, windows: readonly (readonly [window: number,
     {
       ...{ topic: "t", origin: 'it\'s "a" shop', epoch: 7 },
       windows: windows.map(([window, received]) => ({
-        ...{ start: DAY + window * WINDOW_MS, received, letters: 1, checksum: 2 ** 52 - 1 },
+        ...{
+          start: DAY + window * WINDOW_MS,
+          received,
+          letters: 1,
+          checksum: 2 ** 52 - 1,
+          last: received - 1,
+        },
       })),
     },
   ];

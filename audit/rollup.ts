@@ -126,11 +126,12 @@ async function sumsOf(
 
 const iso = (ms: number) => new Date(ms).toISOString();
 
-function sumRow({ topic, origin, epoch, windowMs, received, letters, checksum }: SettledOf, tableId: string) {
+function sumRow(sum: SettledOf, tableId: string) {
+  const { topic, origin, epoch, windowMs, received, letters, checksum, last } = sum;
   const start = iso(windowMs);
   return {
     ...{ day: start.slice(0, 10), topic, stage: SETTLED_STAGE, origin, epoch, window_start: start },
-    ...{ count: received, checksum, letters, table_id: tableId },
+    ...{ count: received, checksum, letters, last_sequence: last, table_id: tableId },
   };
 }
 
@@ -139,7 +140,7 @@ function gapRow(timestampMs: number, missing: number, tableId: string) {
   const start = iso(windowOf(timestampMs));
   return {
     ...{ day: start.slice(0, 10), topic: "", stage: GAP_STAGE, origin: "", epoch: 0, window_start: start },
-    ...{ count: missing, checksum: 0, letters: 0, table_id: tableId },
+    ...{ count: missing, checksum: 0, letters: 0, last_sequence: -1, table_id: tableId },
   };
 }
 

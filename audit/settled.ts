@@ -27,6 +27,7 @@ export function settledSums(): Sums {
       sum.received += one.received;
       sum.letters += one.letters;
       sum.checksum = addChecksums(sum.checksum, one.checksum);
+      sum.last = Math.max(sum.last, one.last);
     }
   }
 
@@ -34,10 +35,10 @@ export function settledSums(): Sums {
     add,
     addCommit(info, sign = 1) {
       for (const { topic, origin, epoch, windows } of auditsOf(info))
-        for (const { start, received, letters, checksum } of windows)
+        for (const { start, received, letters, checksum, last } of windows)
           add({
             ...{ topic, origin, epoch, windowMs: start, received: sign * received, letters: sign * letters },
-            checksum: sign === 1 ? checksum : negativeChecksum(checksum),
+            ...{ checksum: sign === 1 ? checksum : negativeChecksum(checksum), last },
           });
     },
     get all() {

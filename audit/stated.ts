@@ -33,7 +33,7 @@ export async function readStated(
   const ask = (sql: string) => audit.rows(sql, signal);
   const statements = await ask(`
     SELECT origin, epoch, epoch_ms(window_start::TIMESTAMPTZ), max_by("count", revision), max_by(checksum, revision),
-      epoch_ms(max_by(sent_at, revision)::TIMESTAMPTZ)
+      epoch_ms(max_by(sent_at, revision)::TIMESTAMPTZ), max_by(first_sequence, revision), max_by(last_sequence, revision)
     ${from} AND stage = 'produced' AND epoch_ms(window_start::TIMESTAMPTZ) BETWEEN ${span.startMs} AND ${span.endMs - 1}
     GROUP BY ALL`);
   const beats = await ask(`
@@ -42,9 +42,10 @@ export async function readStated(
     ${from} AND stage = 'heartbeat' GROUP BY origin, epoch`);
   const retired = await ask(`SELECT DISTINCT origin ${from} AND stage = 'retired' ORDER BY origin`);
   return {
-    statements: statements.map(([origin, epoch, windowMs, count, checksum, sent]) => ({
+    statements: statements.map(([origin, epoch, windowMs, count, checksum, sent, first, last]) => ({
       ...{ origin: String(origin), epoch: Number(epoch), windowMs: Number(windowMs) },
       ...{ count: Number(count), checksum: Number(checksum), sentAtMs: Number(sent) },
+      ...{ first: Number(first), last: Number(last) },
     })),
     beats: beats.map(([origin, epoch, host, sent, received, low, closed]) => ({
       ...{ origin: String(origin), epoch: Number(epoch), host: String(host), sentAtMs: Number(sent) },

@@ -32,7 +32,7 @@ test("a cleanup passes no commit that speaks to an audit before it is rolled up"
   const audit = await createTable(memoryStore({ name: "audit", now }), { schema: auditSchema }, signal, made);
   for (let day = 1; day <= 60; day++) {
     nowMs += DAY_MS;
-    const windows = [{ start: nowMs, received: 1, letters: 0, checksum: 1 }];
+    const windows = [{ start: nowMs, received: 1, letters: 0, checksum: 1, last: 0 }];
     // The first ten days nobody audited the topic.
     const spoken = day > 10 ? [{ topic: "t", origin: "o", epoch: 1, windows }] : [];
     const lab = { v: 1, app: "lab", generation: 0, partitions: [], audit: spoken };

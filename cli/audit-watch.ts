@@ -23,6 +23,7 @@ export async function auditWatch(context: Context, values: AuditValues): Promise
   const { screen, signal, env, common } = context;
   const { timeZone, auditTable, auditTopic } = values;
   dateIn(timeZone, Date.now());
+  requireUrl(values.webhook);
   const log = await context.openLog();
   const registry = new Registry();
   await withAuditReading(context, values, async (reading) => {

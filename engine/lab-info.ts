@@ -51,6 +51,8 @@ export type AuditWindow = {
   received: number;
   letters: number;
   checksum: number;
+  /** The greatest place in the window of a message that was settled; -1 where none has a stamp. */
+  last: number;
 };
 
 /** None for commits of others, and for those of messages that were not stamped. */

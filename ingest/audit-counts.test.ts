@@ -31,6 +31,10 @@ test("messages count in the window of their event, by origin and run; letters am
   assert.deepEqual([a?.topic, a?.origin, a?.epoch, b?.origin], ["t", "a", 7, "b"]);
   const sum = addChecksums(messageChecksum(0, "0"), messageChecksum(1, "1"));
   assert.equal(a?.windows[0]?.checksum, sum);
+  assert.deepEqual(
+    a?.windows.map(({ last }) => last),
+    [1, 2],
+  );
 });
 
 test("a message without a stamp, or with a broken one, is nobody's, in the window of its Kafka time", () => {
@@ -39,7 +43,7 @@ test("a message without a stamp, or with a broken one, is nobody's, in the windo
   const broken = { ...bare, headers: [[AUDIT_HEADER, Buffer.from("?")] as const] };
   for (const one of [bare, broken, message("a", 0)]) counts.received(one);
   const nobody = auditInfos("t", [counts]).find(({ origin }) => origin === "");
-  assert.deepEqual(nobody?.windows, [{ start: NOON, received: 2, letters: 0, checksum: 0 }]);
+  assert.deepEqual(nobody?.windows, [{ start: NOON, received: 2, letters: 0, checksum: 0, last: -1 }]);
 });
 
 test("a topic that nobody stamps is not spoken of", () => {

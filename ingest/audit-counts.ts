@@ -29,7 +29,7 @@ export function createAuditCounts(): AuditCounts {
   const runs = new Map<string, Run & { windows: Map<number, AuditWindow> }>();
   const unstamped = new Map<number, AuditWindow>();
   /** Neighbours nearly always share a window: a look-up for each message of a topic that nobody audits would be felt. */
-  let last: AuditWindow = { start: Number.NaN, received: 0, letters: 0, checksum: 0 };
+  let last: AuditWindow = { start: Number.NaN, received: 0, letters: 0, checksum: 0, last: -1 };
 
   function windowsOf({ origin, epoch }: Pick<Stamp, "origin" | "epoch">): Map<number, AuditWindow> {
     if (origin === UNSTAMPED.origin) return unstamped;
@@ -51,8 +51,9 @@ export function createAuditCounts(): AuditCounts {
       const stamp = stampOf(headers);
       const window = windowFor(stamp, timestampMs);
       window.received++;
-      if (stamp)
-        window.checksum = addChecksums(window.checksum, messageChecksum(stamp.windowSequence, value));
+      if (!stamp) return;
+      window.checksum = addChecksums(window.checksum, messageChecksum(stamp.windowSequence, value));
+      window.last = Math.max(window.last, stamp.windowSequence);
     },
     lettered({ headers, timestampMs }) {
       windowFor(stampOf(headers), timestampMs).letters++;
@@ -60,11 +61,12 @@ export function createAuditCounts(): AuditCounts {
     add(other) {
       for (const run of other.runs) {
         const windows = windowsOf(run);
-        for (const [start, { received, letters, checksum }] of run.windows) {
+        for (const [start, { received, letters, checksum, last }] of run.windows) {
           const window = windowAt(windows, start);
           window.received += received;
           window.letters += letters;
           window.checksum = addChecksums(window.checksum, checksum);
+          window.last = Math.max(window.last, last);
         }
       }
     },
@@ -92,7 +94,7 @@ export function auditInfos(topic: string, counts: readonly AuditCounts[]): Audit
 }
 
 function windowAt(windows: Map<number, AuditWindow>, start: number): AuditWindow {
-  const window = windows.get(start) ?? { start, received: 0, letters: 0, checksum: 0 };
+  const window = windows.get(start) ?? { start, received: 0, letters: 0, checksum: 0, last: -1 };
   windows.set(start, window);
   return window;
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { addChecksums, messageChecksum, windowOf } from "../audit/header.ts";
+import { addChecksums, messageChecksum, WINDOW_MS, windowOf } from "../audit/header.ts";
 import { createTally } from "./tally.ts";
 
 const NOON = Date.UTC(2026, 10, 29, 12);
@@ -47,10 +47,21 @@ test("nothing earlier will come than what is on its way, or than now", () => {
 test("where messages bring their own times, the newest of them is as far as the run has come", () => {
   const counts = tally(true);
   const yesterday = NOON - 24 * 3_600_000;
+  const low = (nowMs: number) => counts.heartbeat(nowMs, false).at(-1)?.low_event_time;
+  assert.equal(low(NOON + 1), new Date(0).toISOString(), "nothing is known of what will come");
   counts.landed(counts.stamp(NOON + 7), "x");
   counts.landed(counts.stamp(yesterday), "late");
   const rows = counts.heartbeat(NOON + 1_000_000, false);
   assert.equal(rows.at(-1)?.low_event_time, new Date(NOON + 7).toISOString());
+  assert.equal(low(NOON + 1_000_000 + WINDOW_MS - 1), new Date(NOON + 7).toISOString());
+  assert.equal(low(NOON + 1_000_000 + WINDOW_MS), new Date(NOON + 1_000_000).toISOString(), "idle");
+  const [late] = [counts.stamp(yesterday + 1)];
+  assert.equal(
+    low(NOON + 9_000_000),
+    new Date(yesterday + 1).toISOString(),
+    "what is on its way holds it back",
+  );
+  counts.landed(late!, "later");
   assert.deepEqual(
     rows.map(({ window_start }) => window_start),
     ["2026-11-28T12:00:00.000Z", "2026-11-29T12:00:00.000Z", "2026-11-29T12:15:00.000Z"],

@@ -1,6 +1,6 @@
 /** Counts what the broker acknowledged, by window of event time: what an origin states in its heartbeats. Pure. */
 
-import { addChecksums, messageChecksum, type Stamp, windowOf } from "../audit/header.ts";
+import { addChecksums, messageChecksum, type Stamp, WINDOW_MS, windowOf } from "../audit/header.ts";
 
 /** A row of the audit table, as its message has it: times are ISO 8601 in UTC. */
 export type AuditRow = {
@@ -49,7 +49,10 @@ type Window = {
   revision: number;
 };
 
-/** Event times are those of sending, or `isTimed` by the messages themselves: then they may lie in the past, in any order. */
+/**
+ * Event times are those of sending, or `isTimed` by the messages themselves: then they may lie in the past, in any order, and the newest of
+ * them is as far as the run has come. One that had nothing to send for a window's length is taken to have come to a window before now.
+ */
 export function createTally(run: {
   topic: string;
   origin: string;
@@ -64,7 +67,10 @@ export function createTally(run: {
   /** Event times of what is on its way, each with how often. */
   const flying = new Map<number, number>();
   let sequence = 0;
-  let newestMs = epoch;
+  /** Of events; none yet. */
+  let newestMs = 0;
+  /** When a heartbeat last saw that something was sent, and how much had been by then. */
+  let active = { atMs: epoch, sequence: 0 };
 
   function windowAt(startMs: number): Window {
     const fresh = { stamped: 0, count: 0, first: 0, last: 0, checksum: 0, revision: 0 };
@@ -74,7 +80,9 @@ export function createTally(run: {
   }
 
   function lowEventTime(nowMs: number): number {
-    const low = run.isTimed ? newestMs : nowMs;
+    const isIdle = nowMs - active.atMs >= WINDOW_MS;
+    const timedLow = isIdle ? Math.max(newestMs, nowMs - WINDOW_MS) : newestMs;
+    const low = run.isTimed ? timedLow : nowMs;
     return [...flying.keys()].reduce((least, time) => Math.min(least, time), low);
   }
 
@@ -97,6 +105,7 @@ export function createTally(run: {
       unstated.add(windowOf(eventTimeMs));
     },
     heartbeat(nowMs, isClosed) {
+      if (sequence > active.sequence) active = { atMs: nowMs, sequence };
       const lowMs = lowEventTime(nowMs);
       const beat = {
         ...{ topic, origin, epoch, host, sent_at: iso(nowMs), low_event_time: iso(lowMs), closed: isClosed },
