@@ -1,4 +1,4 @@
-/** What the ingester is meant to reach, and what the results say of it. Pure. */
+/** What the lab is meant to reach, and what the results say of it. Pure. */
 
 import { COMPILED } from "./contender.ts";
 import { ingestSummary } from "./ingest-summary.ts";
@@ -28,6 +28,10 @@ export function goalsOf(records: readonly PageRecord[]): Goal[] {
         return memoryGoals(record.result);
       case "merge":
         return mergeGoals(record.result);
+      case "query":
+        return queryGoals(record.result);
+      case "open":
+        return openGoals(record.result);
       default:
         return [];
     }
@@ -106,4 +110,37 @@ function mergeGoals({ runs, changes }: ResultOf<"merge">): Goal[] {
       ...{ found: `${(ours / peer).toFixed(1)} times`, isReached: ours > peer },
     },
   ];
+}
+
+/** By the filter on which ours does worst. */
+function queryGoals({ cases, firstRow = [] }: ResultOf<"query">): Goal[] {
+  const worst = (peer: string, process: string) => {
+    const ratios = cases.filter((one) => one.peer === peer && one.process === process);
+    return ratios.length === 0 ? undefined : Math.max(...ratios.map(({ ratio }) => ratio.median));
+  };
+  const asPeer = (what: string, limit: number, found: number | undefined): Goal[] =>
+    found === undefined ? [] : [ratioGoal(what, limit, found)];
+  return [
+    ...asPeer("a filter's time by delta_scan's, table opened anew", 1, worst("delta_scan", "fresh")),
+    ...asPeer("a filter's time by delta_scan's, table open", 1, worst("delta_scan", "warm")),
+    ...asPeer("a filter's time by bare read_parquet's, table open", 1.1, worst("read_parquet", "warm")),
+    ...firstRow.map(({ process, files, ms }) => ({
+      ...{ what: `first row of \`lab query\` on ${files} files, ${process}`, goal: "at most 400 ms" },
+      ...{ found: `${Math.round(ms.median)} ms`, isReached: ms.median <= 400 },
+    })),
+  ];
+}
+
+function openGoals({ files, cases }: ResultOf<"open">): Goal[] {
+  const at = `table of ${files.toLocaleString("en")} files opened`;
+  const opened = cases.filter(({ step }) => step === "open");
+  return opened.flatMap(({ behind, ratio }) => [
+    ratioGoal(`time by deltalake's, ${at}, ${behind} commits behind`, 1, ratio.seconds.median),
+    ratioGoal(`CPU by deltalake's, ${at}, ${behind} commits behind`, 1, ratio.cpuSeconds.median),
+    ratioGoal(`memory by deltalake's, ${at}, ${behind} commits behind`, 0.5, ratio.peakBytes.median),
+  ]);
+}
+
+function ratioGoal(what: string, limit: number, found: number): Goal {
+  return { what, goal: `at most ${limit}`, found: found.toFixed(2), isReached: found <= limit };
 }

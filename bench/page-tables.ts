@@ -11,13 +11,15 @@ export function query({ result, ...head }: RecordOf<"query">): string {
     ...[filter, process, peer, `${exact(filesRead.read)} of ${exact(filesRead.total)}`],
     ...[three(oursMs), three(peerMs), three(ratio)],
   ]);
+  const first = (result.firstRow ?? []).map(({ process, files, ms }) => [process, exact(files), three(ms)]);
+  const firstRow = `\n\nThe first row of \`lab query\`, from the start of its process:\n\n${table(["process", "files", "ms"], first)}`;
   return `## Queries
 
 ${exact(result.rows)} rows in ${exact(result.files)} files, ${result.rounds} rounds; ${when(head)}. \`cold\` is a process from start to end, as in a clone, \`compiled\` the
 same as in an image, \`fresh\` a table opened anew in a process that runs, \`warm\` one that is open. \`delta_scan\` is DuckDB's own delta extension; \`read_parquet\` is DuckDB alone, told the
 files that ours finds.
 
-${table(["filter on", "process", "peer", "files read", "ours, ms", "peer's, ms", "ours by the peer's"], rows)}`;
+${table(["filter on", "process", "peer", "files read", "ours, ms", "peer's, ms", "ours by the peer's"], rows)}${first.length > 0 ? firstRow : ""}`;
 }
 
 export function open({ result, ...head }: RecordOf<"open">): string {

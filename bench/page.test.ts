@@ -92,7 +92,13 @@ const QUERY = {
         },
         ...{ oursMs: same(350), peerMs: same(700), ratio: same(0.5) },
       },
+      ...[0.75, 1.25].map((ratio) => ({
+        ...({ filter: "values", peer: "read_parquet", process: "warm", warmUps: 10 } as const),
+        ...{ oursMs: same(100 * ratio), peerMs: same(100), ratio: same(ratio) },
+        filesRead: { read: 2_000, total: 2_000 },
+      })),
     ],
+    firstRow: [{ process: "compiled", files: 100, ms: same(312) }],
   },
 } satisfies PageRecord as PageRecord;
 const used = (value: number, bytes: number) => ({
@@ -156,6 +162,7 @@ test("every number of the results is on the page, as it was measured", () => {
     "| fetch: sockets, protocol, group | 2.00 | 25.0 % |",
     "| all of the process | 8.00 | 100 % |",
     "| partition | cold | delta_scan | 20 of 2,000 | 350 / 350 / 350 | 700 / 700 / 700 | 0.5 / 0.5 / 0.5 |",
+    "| compiled | 100 | 312 / 312 / 312 |",
     "| 100 | open | lab | 0.25 / 0.25 / 0.25 | 0.5 / 0.5 / 0.5 | 90 / 90 / 90 |",
     "| 100 | open | ours by the peer's | 0.5 / 0.5 / 0.5 | 1 / 1 / 1 | 0.5 / 0.5 / 0.5 |",
     "| 100,000 | 12 | 120 | 4.5 / 4.5 / 4.5 |",
@@ -178,6 +185,11 @@ test("a goal is reached or not by the median of what was measured", () => {
     ["p99 from produced to visible, 3,000 messages/s, flush after 1 s", "1,200 ms", true],
     ["CPU at 3,000 messages/s of 2 KB", "12.5 %", false],
     ["peak memory, up to 200 partitions", "300 MiB", true],
+    ["a filter's time by bare read_parquet's, table open", "1.25", false],
+    ["first row of `lab query` on 100 files, compiled", "312 ms", true],
+    ["time by deltalake's, table of 100,000 files opened, 100 commits behind", "0.50", true],
+    ["CPU by deltalake's, table of 100,000 files opened, 100 commits behind", "1.00", true],
+    ["memory by deltalake's, table of 100,000 files opened, 100 commits behind", "0.50", true],
     ["changes/s into a keyed table, by those of deltalake's merge", "40.0 times", true],
   ]);
 });

@@ -16,6 +16,7 @@ import { openCatalog } from "../query/catalog.ts";
 import { openQuery } from "../query/query.ts";
 import { answer, type FilesRead } from "../query/run.ts";
 import { compiledProgram } from "./compiled.ts";
+import { benchFirstRow, type FirstRow } from "./first-row.ts";
 import { pythonPackages } from "./python.ts";
 import { dayOf, makeQueryTable, ROWS_PER_FILE } from "./query-table.ts";
 import { type Spread, spread } from "./spread.ts";
@@ -50,6 +51,8 @@ export type QueryBenchResult = {
     ratio: Spread;
     filesRead: FilesRead;
   }[];
+  /** Not in results of earlier versions. */
+  firstRow?: FirstRow[];
 };
 
 type Filter = "partition" | "statistics" | "values";
@@ -110,6 +113,8 @@ export async function benchQuery(options: QueryBenchOptions): Promise<QueryBench
         }
       }
     }
+    say(`the first row: ${rounds} rounds`);
+    result.firstRow = await benchFirstRow({ cold: LAB, compiled }, folder, rounds, signal);
     return result;
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -6,7 +6,7 @@ import type { OpenBenchResult, UsageSpread } from "../bench/open.ts";
 import type { QueryBenchResult } from "../bench/query.ts";
 import type { Spread } from "../bench/spread.ts";
 
-export function queryTable({ files, rows, rounds, cases }: QueryBenchResult): string {
+export function queryTable({ files, rows, rounds, cases, firstRow = [] }: QueryBenchResult): string {
   const exact = (value: number) => value.toLocaleString("en");
   const spread = ({ min, median, max }: Spread) => `${exact(min)} / ${exact(median)} / ${exact(max)}`;
   const head = ["filter on", "process", "warm-ups", "peer", "files read", "ours, ms", "peer's, ms", "ratio"];
@@ -27,7 +27,11 @@ export function queryTable({ files, rows, rounds, cases }: QueryBenchResult): st
       .trimEnd(),
   );
   const what = `${exact(rows)} rows in ${exact(files)} files, ${rounds} rounds in alternating order after the warm-ups, which are as many on both sides; min / median / max`;
-  return `${text.join("\n")}\n\n${what}\n`;
+  const first = firstRow.map(
+    (one) =>
+      `first row of \`lab query\` from ${exact(one.files)} files, the start of the process in it, ${one.process}: ${spread(one.ms)} ms\n`,
+  );
+  return `${text.join("\n")}\n\n${what}\n${first.join("")}`;
 }
 
 export function openTable({ files, commits, rounds, cases, follow }: OpenBenchResult): string {
