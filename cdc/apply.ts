@@ -30,7 +30,7 @@ export type MergeRequest = {
   /** `commitInfo.lab`. */
   lab: (counts: MergeCounts) => object;
   /** Files stand in the store, and the commit is next. */
-  onStored?: () => void;
+  onCommitting?: () => void;
   signal: AbortSignal;
 };
 

@@ -101,6 +101,14 @@ test("what is no change, or none that the table can take, is a letter, and the c
   assert.equal((await table.latest(signal)).txn("lab/t-0"), 5n);
 });
 
+test("a process can be told to die at each step of a merge", async (t) => {
+  const fixture = await topicOf(t);
+  fixture.kafka.append("t", 0, [message("c", 1, { v: 1 }, source(1))]);
+  const steps: string[] = [];
+  await start(fixture, { more: { onStep: (step) => steps.push(step) } }).ended;
+  assert.deepEqual(steps, ["before-upload", "after-letters", "after-upload", "after-commit"]);
+});
+
 test("with stop instead of letters a refused change ends the stream, with nothing behind it settled", async (t) => {
   const fixture = await topicOf(t);
   fixture.kafka.append("t", 0, [message("c", 1, { v: 1 }, source(1))]);

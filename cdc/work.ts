@@ -140,7 +140,7 @@ export function createMerging(
       keyColumns: keyOf(snapshot) ?? decoder?.keyColumns ?? options.keyColumns ?? [],
       txns: txnsOf(input, snapshot, { form: input.appIdForm, isKept: () => false }),
       readTxns: readTxns(input, input.appIdForm),
-      onStored: () => input.onStep("after-upload"),
+      onCommitting: () => input.onStep("after-upload"),
       lab: (counts) => ({ ...labInfo(input, sumCounts(input.chunks)), changes: told(counts) }),
     };
     return { request, told };

@@ -165,10 +165,11 @@ export const ingest = defineCommand({
       const bar = values.once ? followCatchUp(screen, running.reports) : null;
       await running.run(signal).finally(() => bar?.end());
       if (context.common.json) screen.out(`${toJson({ streams: running.reports() }, 2)}\n`);
-      for (const { table, totals, version } of running.reports()) {
+      for (const { table, tableUri, totals, version } of running.reports()) {
+        const what = streams.some((one) => one.tableUri === tableUri && one.cdc) ? "change" : "row";
         const letters = totals.letters > 0 ? `, ${plural(totals.letters, "dead letter")}` : "";
         screen.note(
-          `${table}: ${plural(totals.rows, "row")}${letters} in ${plural(totals.commits, "commit")}, version ${version ?? "-"}`,
+          `${table}: ${plural(totals.rows, what)}${letters} in ${plural(totals.commits, "commit")}, version ${version ?? "-"}`,
         );
       }
       return undefined;

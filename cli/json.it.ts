@@ -40,6 +40,14 @@ const WALK: [
     (kafka) => ["--topic", topic, "--table", "t", "--once", ...kafka],
     (found: { streams: { totals: { rows: number } }[] }) => found.streams[0]?.totals.rows === 20,
   ],
+  [
+    "merge",
+    (kafka) => [
+      ...["--topic", topic, "--table", "keyed", "--once", "--cdc-format", "plain", "--cdc-key", "id"],
+      ...["--cdc-row", ".", ...kafka],
+    ],
+    (found: { streams: { totals: { rows: number } }[] }) => found.streams[0]?.totals.rows === 20,
+  ],
   ["tables", () => [], (found: { name: string }[]) => found.some(({ name }) => name === "t")],
   ["query", () => ["SELECT count(*) AS n FROM t"], (found: { n: string }[]) => found[0]?.n === "20"],
   ["history", () => ["t"], (found: { version: number }[]) => found.length >= 1],

@@ -121,5 +121,12 @@ test("a merging ingester killed at every step and at random leaves what the data
     since: Date.parse(since),
   });
   assert.deepEqual(found.rows.map(told), expected.map(told));
+  const sql = "SELECT id FROM customers ORDER BY id";
+  const listed = await lab(["query", sql, "--table", `customers=${tableUri}`, "--json"], { cwd: folder });
+  assert.equal(listed.status, 0, listed.stderr);
+  assert.deepEqual(
+    (JSON.parse(listed.stdout) as { id: string }[]).map(({ id }) => Number(id)),
+    expected.map(({ id }) => id),
+  );
   t.diagnostic(`${sent} messages, ${expected.length} customers, ${poisoned} letters`);
 });

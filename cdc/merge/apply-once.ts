@@ -66,6 +66,7 @@ export async function applyOnce(
     });
     const counts = countsOf(plan, folded);
     const made = { plan, schema: staged.schema, properties, written, retirement, counts };
+    request.onCommitting?.();
     const result = await table.commit(mergeRequest(request, made), signal);
     if (result.kind === "conflict") {
       await room.discard();
