@@ -5,10 +5,10 @@ import { progress } from "./progress.ts";
 import { createScreen } from "./screen.ts";
 
 /** What is written to a stderr, and a clock that stands still until it is set. */
-function fixture(isTTY: boolean, columns = 80) {
+function fixture(isTTY: boolean, columns = 80, env: NodeJS.ProcessEnv = {}) {
   const written: string[] = [];
   const stream = { isTTY, columns, rows: 24, write: (piece: string) => written.push(piece) > 0 };
-  const screen = createScreen({ stdout: stream, stderr: stream, env: {}, noColor: false });
+  const screen = createScreen({ stdout: stream, stderr: stream, env, noColor: false });
   const clock = { ms: 0 };
   return { written, screen, clock, now: () => clock.ms };
 }
@@ -54,4 +54,26 @@ test("what is left to ingest is the lag of all partitions, and unknown while one
   );
   assert.equal(recordsLeft([{ partitions: [partition("3"), partition(null)] }]), null);
   assert.equal(recordsLeft([{ partitions: [] }]), null);
+});
+
+test("for a program of the lab it is a line of JSON, the first and the last whole, at most four a second in between", () => {
+  const { written, screen, clock, now } = fixture(false, 80, { LAB_PROGRESS: "json" });
+  const bar = progress(screen, "deleting", 100, now);
+  for (const [ms, done] of [
+    [0, 1],
+    [10, 2],
+    [250, 30],
+    [260, 31],
+    [270, 100],
+  ] as const) {
+    clock.ms = ms;
+    bar.update(done);
+  }
+  bar.end();
+  const told = [1, 30, 100].map((done) => ({ progress: { step: "deleting", done, total: 100 } }));
+  assert.deepEqual(
+    written.map((line) => JSON.parse(line)),
+    told,
+  );
+  assert.ok(written.every((line) => line.endsWith("}\n")));
 });

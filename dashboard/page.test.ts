@@ -12,6 +12,7 @@ const address = await load("address.js");
 const format = await load("format.js");
 const model = await load("model.js");
 const words = await load("flow-words.js");
+const nested = await load("nested.js");
 const zoom = await load("zoom.js");
 const sql = await load("sql.js");
 
@@ -77,12 +78,12 @@ test("a time has its zone, and its date if that is another one", () => {
 
 test("characters that would hide or reorder text are shown as code points; NULL is not a text", () => {
   assert.equal(
-    format.cell("a\u0000b\u202ec\u200d"),
+    format.cell("a\u0000b\u202ec\u200d", "VARCHAR"),
     "a\u27e8U+0000\u27e9b\u27e8U+202E\u27e9c\u27e8U+200D\u27e9",
   );
-  assert.equal(format.cell("NULL"), "NULL");
-  assert.equal(format.cell(null), null);
-  assert.equal(format.cell({ a: ["1"] }), '{"a":["1"]}');
+  assert.equal(format.cell("NULL", "VARCHAR"), "NULL");
+  assert.equal(format.cell(null, "VARCHAR"), null);
+  assert.equal(format.cell({ a: ["1"] }, "STRUCT(a VARCHAR[])"), '{"a":["1"]}');
   assert.deepEqual(["BIGINT", "decimal(12,2)", "long", "UINTEGER"].map(format.isNumeric), [
     true,
     true,
@@ -92,6 +93,31 @@ test("characters that would hide or reorder text are shown as code points; NULL 
   assert.deepEqual(["VARCHAR", "BIGINT[]", "struct<a: long>", "interval"].map(format.isNumeric), [
     ...[false, false, false, false],
   ]);
+});
+
+test("longs and decimals in nested values are numbers, exactly; text that looks like one stays text", () => {
+  const cases: [unknown, string, string][] = [
+    [
+      { topic: "1", partition: 0, offset: "9007199254740993" },
+      'STRUCT(topic VARCHAR, "partition" INTEGER, "offset" BIGINT)',
+      '{"topic":"1","partition":0,"offset":9007199254740993}',
+    ],
+    [{ a: "1", b: "2" }, "struct<a: long, b: string>", '{"a":1,"b":"2"}'],
+    [["1", null], "BIGINT[]", "[1,null]"],
+    [[["0.50"], []], "DECIMAL(10,2)[][]", "[[0.50],[]]"],
+    [{ x: "1" }, "MAP(VARCHAR, BIGINT)", '{"x":1}'],
+    [[["1", "2"]], "MAP(BIGINT, VARCHAR)", '[[1,"2"]]'],
+    [[{ key: "1", value: "Mg==" }], 'STRUCT("key" VARCHAR, "value" BLOB)[]', '[{"key":"1","value":"Mg=="}]'],
+    [{ 'a "b", c': "7" }, 'STRUCT("a ""b"", c" HUGEINT)', '{"a \\"b\\", c":7}'],
+    [{ a: { b: ["3"] } }, "struct<a: struct<b: array<long>>>", '{"a":{"b":[3]}}'],
+    [{ n: "NaN" }, "STRUCT(n DOUBLE)", '{"n":"NaN"}'],
+    [{ a: "1" }, "what is this", '{"a":"1"}'],
+  ];
+  for (const [value, type, text] of cases) {
+    assert.equal(nested.nestedText(value, type), text, type);
+    assert.deepEqual(JSON.parse(nested.nestedText(value, type, "  ")), JSON.parse(text), `${type}, in lines`);
+  }
+  assert.equal(nested.nestedText({ a: ["1"] }, "STRUCT(a BIGINT[])", "  "), '{\n  "a": [\n    1\n  ]\n}');
 });
 
 test("rows after each version are counted from version 0, past an optimize", () => {

@@ -199,3 +199,27 @@ for (const width of [1280, 360])
     }
     assert.ok((await page.layoutShift()) < 0.01, `moved by ${await page.layoutShift()}`);
   });
+
+test("at 360 px tabs out of sight show by a fade at their edge, and the chosen one is brought into sight", async (t) => {
+  const { open } = await start(t, fakeLab());
+  const page = await open("/t/orders", { width: 360 });
+  await page.showsVersion((version) => version === 12);
+  const tabs = page.page.getByRole("tablist");
+  const more = () => tabs.getAttribute("data-more");
+  assert.equal(await more(), "right");
+  await page.page.getByRole("tab", { name: "Compare" }).click();
+  await until("both edges", async () => (await more()) === "left right");
+  await page.page.goto(page.page.url().replace(/compare.*/, "break"));
+  await until("the left edge alone", async () => (await more()) === "left");
+  const [list, chosen] = [
+    (await tabs.boundingBox())!,
+    (await page.page.getByRole("tab", { name: "Break it" }).boundingBox())!,
+  ];
+  assert.ok(
+    chosen.x >= list.x && chosen.x + chosen.width <= list.x + list.width + 1,
+    "the last one is in sight",
+  );
+  const wide = await open("/t/orders", { width: 1280 });
+  await wide.showsVersion((version) => version === 12);
+  assert.equal(await wide.page.getByRole("tablist").getAttribute("data-more"), null);
+});

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, type TestContext, test } from "node:test";
 import type { Browser } from "playwright-core";
+import type { Progress } from "../dashboard/work.ts";
 import { type FakeLab, fakeLab } from "./support/fake-lab.ts";
 import { serveFakeLab } from "./support/fake-page.ts";
 import { openBrowser, seriousFindings } from "./support/page.ts";
@@ -306,6 +307,43 @@ test("a lost connection is told, keeps what is shown, still scrubs what was seen
   await until("the connection", async () => (await page.text("#connection")) === "Connected");
   await page.press("l");
   await page.showsVersion((version) => version === 13);
+});
+
+test("a chore shows as a bar how far it is, for as long as it runs, on a page that comes later too", async (t) => {
+  const lab = fakeLab();
+  let tell: (progress: Progress) => void = () => {};
+  let end = (_: unknown): void => {};
+  const none = async () => [];
+  lab.control.work = {
+    ...{ letters: none, letter: none },
+    perform: (_table, _chore, told) => {
+      tell = told;
+      return new Promise((resolve) => {
+        end = resolve;
+      });
+    },
+  };
+  const { open } = await start(t, lab);
+  const page = await open("/t/orders/upkeep?token=secret");
+  await page.showsVersion((version) => version === 12);
+  await page.page.getByRole("button", { name: "Optimize" }).click();
+  const bar = page.page.getByRole("progressbar", { name: "Progress of Optimize" });
+  await until(
+    "a bar of unknown length",
+    async () => (await bar.count()) === 1 && !(await bar.getAttribute("value")),
+  );
+  tell({ step: "optimize, MiB", done: 21, total: 84 });
+  await until("a quarter", async () => (await bar.getAttribute("value")) === "0.25");
+  assert.match(await page.text(".jobs"), /Optimize runs for .*: optimize, MiB, 21 of 84/);
+  const later = await open("/t/orders/upkeep");
+  const same = later.page.getByRole("progressbar", { name: "Progress of Optimize" });
+  await until(
+    "the same bar",
+    async () => (await same.count()) === 1 && (await same.getAttribute("value")) === "0.25",
+  );
+  end({ version: null });
+  await until("the end", async () => /Optimize took .*: nothing to do/.test(await page.text(".jobs")));
+  assert.equal(await bar.isVisible(), false);
 });
 
 test("an outage of the store keeps what is known and names the reason", async (t) => {

@@ -56,17 +56,20 @@ export function compareView({ go }) {
   });
   const show = () => {
     if (diff === null) return;
+    const { columns } = diff;
     const rows = pairRows(diff, key.value === "" ? [] : [key.value]);
+    const words = (/** @type {unknown} */ value, /** @type {number} */ n) =>
+      cell(value, columns[n]?.type ?? "") ?? "NULL";
     setText(line, summary(diff, rows));
     grid.element.hidden = rows.length === 0;
     grid.show({
-      columns: [{ name: "\u00b1", type: "" }, ...diff.columns],
+      columns: [{ name: "\u00b1", type: "" }, ...columns],
       rows: rows.map(({ sign, cells }) => [
         SIGNS[sign],
-        ...cells.map(({ before, after, isChanged }) =>
+        ...cells.map(({ before, after, isChanged }, n) =>
           sign === "~"
             ? isChanged
-              ? `${cell(before) ?? "NULL"} \u2192 ${cell(after) ?? "NULL"}`
+              ? `${words(before, n)} \u2192 ${words(after, n)}`
               : after
             : sign === "+"
               ? after

@@ -1,5 +1,7 @@
 /** Numbers, times and message content as text. Longs come as decimal strings and are never made floats. */
 
+import { nestedText } from "./nested.js";
+
 /** Groups the digits of a count: "1204" becomes "1,204"; null is a question mark, never 0. @param {string | number | bigint | null | undefined} n */
 export function count(n) {
   if (n === null || n === undefined) return "?";
@@ -54,10 +56,10 @@ export const visible = (text) =>
     (c) => `\u27e8U+${c.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}\u27e9`,
   );
 
-/** A value of a result for a cell; null stays null so that it can look different from the text "NULL". @param {unknown} value */
-export function cell(value) {
+/** A value of a result for a cell; null stays null so that it can look different from the text "NULL". @param {unknown} value @param {string} type */
+export function cell(value, type) {
   if (value === null || value === undefined) return null;
-  return visible(typeof value === "object" ? JSON.stringify(value) : String(value));
+  return visible(typeof value === "object" ? nestedText(value, type) : String(value));
 }
 
 const NUMBERS =

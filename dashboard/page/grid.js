@@ -3,6 +3,7 @@
 import { openDialog } from "./dialog.js";
 import { h, setAttribute, setText } from "./dom.js";
 import { cell, isNumeric } from "./format.js";
+import { nestedText } from "./nested.js";
 import { sortRows } from "./sort.js";
 
 const ROW_PX = 28;
@@ -115,7 +116,7 @@ export function createGrid(label, id, { isSortable = false } = {}) {
     while (row.children.length > data.columns.length) row.lastElementChild?.remove();
     data.columns.forEach(({ type }, c) => {
       const place = /** @type {HTMLElement} */ (row.children[c] ?? row.appendChild(h("td")));
-      const text = cell(data.rows[n]?.[c]);
+      const text = cell(data.rows[n]?.[c], type);
       place.className = `${isNumeric(type) ? "num" : ""}${text === null ? " null" : ""}`;
       setText(place, text ?? "NULL");
     });
@@ -182,7 +183,7 @@ export function createGrid(label, id, { isSortable = false } = {}) {
 function widthOf({ name, type }, n, rows) {
   const longest = rows
     .slice(0, MEASURED_ROWS)
-    .reduce((most, row) => Math.max(most, cell(row[n])?.length ?? 4), 0);
+    .reduce((most, row) => Math.max(most, cell(row[n], type)?.length ?? 4), 0);
   const head = Math.max(Math.min(name.length, 30) * NAME_PX, Math.min(type.length, 18) * TYPE_PX);
   return Math.round(Math.max(Math.min(longest, 38) * CELL_PX, head)) + 24;
 }
@@ -228,7 +229,8 @@ function wholeRow(columns, row) {
     { class: "whole-row" },
     ...columns.flatMap(({ name, type }, n) => {
       const value = row[n];
-      const text = typeof value === "object" && value !== null ? JSON.stringify(value, null, 2) : cell(value);
+      const text =
+        typeof value === "object" && value !== null ? nestedText(value, type, "  ") : cell(value, type);
       return [
         h("dt", {}, name, h("small", {}, type)),
         h("dd", { class: text === null ? "null" : "" }, text ?? "NULL"),

@@ -191,6 +191,18 @@ function offsetsOf({ offsets, version }) {
   return h("table", {}, h("thead", {}, h("tr", {}, ...heads)), h("tbody", {}, ...rows));
 }
 
+/** Sideways only: the page stays where it is. @param {HTMLElement} list @param {HTMLElement} tab */
+function bringIntoSight(list, tab) {
+  const [left, right] = [
+    tab.offsetLeft - list.offsetLeft,
+    tab.offsetLeft - list.offsetLeft + tab.offsetWidth,
+  ];
+  const room = 40;
+  if (left < list.scrollLeft + room) list.scrollLeft = left - room;
+  else if (right > list.scrollLeft + list.clientWidth - room)
+    list.scrollLeft = right - list.clientWidth + room;
+}
+
 /** Tabs are links: which is chosen, and which panel shows. @param {{ go: (href: string) => void }} act */
 export function tabsView({ go }) {
   const tabs = /** @type {HTMLAnchorElement[]} */ ([...document.querySelectorAll("[role=tab]")]);
@@ -206,6 +218,14 @@ export function tabsView({ go }) {
       if (next !== undefined) go(next.href);
     });
   });
+  const list = /** @type {HTMLElement} */ (tabs[0]?.parentElement);
+  const showMore = () => {
+    const { scrollLeft, clientWidth, scrollWidth } = list;
+    const more = [scrollLeft > 2 ? "left" : "", scrollLeft + clientWidth < scrollWidth - 2 ? "right" : ""];
+    setAttribute(list, "data-more", more.join(" ").trim() || null);
+  };
+  list.addEventListener("scroll", showMore, { passive: true });
+  new ResizeObserver(showMore).observe(list);
   return view(
     ({ route }) => [route],
     (route) => {
@@ -214,6 +234,7 @@ export function tabsView({ go }) {
         setAttribute(tab, "aria-selected", String(isChosen));
         setAttribute(tab, "tabindex", isChosen ? 0 : -1);
         byId(`view-${tab.dataset.tab}`).hidden = !isChosen;
+        if (isChosen) bringIntoSight(list, tab);
       }
     },
   );
