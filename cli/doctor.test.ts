@@ -6,6 +6,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { serializeSchema } from "../delta/schema.ts";
 import { memoryStore } from "../delta/store/memory.ts";
 import type { Store } from "../delta/store/store.ts";
 import { writeRunFile } from "../services/run-file.ts";
@@ -20,6 +21,7 @@ import {
   checkPort,
   checkStore,
 } from "./doctor-checks.ts";
+import { checkColumns } from "./doctor-columns.ts";
 import { checkWriters } from "./doctor-writers.ts";
 
 const signal = new AbortController().signal;
@@ -126,6 +128,26 @@ test("Spark's commits on a table that is ingested are a warning; on other tables
   );
   assert.match(checks[0]!.detail, /^both is ingested, and Apache-Spark.* version 1/);
   assert.match(checks[0]!.fix ?? "", /docs\/others\.md/);
+});
+
+test("a column that became text because of few messages is noted with those messages and the way out", async (t) => {
+  const store = await folder(t);
+  const why = "1 of 1,000 messages had text there, first orders/3@17, where the others had a number";
+  await sqlTable(join(store, "plain"), { amount: "string" });
+  const { table } = await sqlTable(join(store, "orders"), { id: "long", amount: "string" });
+  const readSnapshot = await table.latest(signal);
+  const fields = readSnapshot.schema.fields.map((field) =>
+    field.name === "amount" ? { ...field, metadata: { "lab.mixed": why } } : field,
+  );
+  const metadata = {
+    ...readSnapshot.metadata,
+    schemaString: serializeSchema({ type: "struct", fields }),
+  };
+  await table.commit({ readSnapshot, operation: "WRITE", metadata }, signal);
+  const [found, ...others] = await checkColumns(store, signal);
+  assert.deepEqual([found?.verdict, others], ["note", []]);
+  assert.equal(found?.detail, `orders: column amount is STRING: ${why}`);
+  assert.match(found?.fix ?? "", /docs\/formats\.md/);
 });
 
 test("a disk that is nearly full is a warning, one that is full a failure, each with what can go", async (t) => {

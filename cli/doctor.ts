@@ -56,6 +56,7 @@ export const doctor = defineCommand({
         checkPort(9092, { name: "broker", needed: false, flag: "--kafka-port", dataDir }),
         checkStore(values.store, env, signal),
         checkOtherWriters(values.store, signal),
+        checkMixedColumns(values.store, signal),
         checkLeftovers(dataDir),
       ])
     ).flat();
@@ -65,10 +66,15 @@ export const doctor = defineCommand({
   },
 });
 
-/** Loaded here: it needs the engine, and where that is missing the other checks still run. */
+/** Loaded here, as the next one: it needs the engine, and where that is missing the other checks still run. */
 async function checkOtherWriters(store: string, signal: AbortSignal): Promise<Check[]> {
   const found = await import("./doctor-writers.ts").catch(() => null);
   return found === null ? [] : found.checkWriters(store, signal);
+}
+
+async function checkMixedColumns(store: string, signal: AbortSignal): Promise<Check[]> {
+  const found = await import("./doctor-columns.ts").catch(() => null);
+  return found === null ? [] : found.checkColumns(store, signal);
 }
 
 /** One line a check, the worst last, each with its fix, and a sum. */

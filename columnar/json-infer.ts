@@ -5,6 +5,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { StructType } from "../delta/types.ts";
 import { inferStruct, nothingObserved, settledStruct } from "../engine/infer.ts";
 import { observeMessage } from "../engine/json-evolve.ts";
+import { tellMixed } from "../engine/mixed-columns.ts";
 import type { RawBatch } from "../engine/raw-batch.ts";
 import type { Columns } from "./columns.ts";
 import { messageNode, type Node } from "./json-nodes.ts";
@@ -43,7 +44,8 @@ export async function inferByWalk(
     signal.throwIfAborted();
   }
   walk?.release();
-  return inferStruct(seen);
+  const schema = inferStruct(seen);
+  return schema && tellMixed(schema, batch, signal);
 }
 
 type SettledWalk = {

@@ -8,12 +8,13 @@ import {
   arrayOf,
   batchOf,
   mapOf,
+  nullable,
   openWorkbench,
   planFor,
   signal,
   struct,
 } from "../test/support/encoder-fixture.ts";
-import { inferAdditions, inferStruct, nothingObserved, observe } from "./infer.ts";
+import { inferAdditions, inferStruct, MIXED_KEY, nothingObserved, observe } from "./infer.ts";
 import { fitMessage } from "./json-exact.ts";
 import { type JsonObject, parseJsonExactly } from "./json-parse.ts";
 
@@ -103,7 +104,13 @@ test("rule: kinds that do not go together are string, at the level where they di
     [['"2024-03-01T01:00:00Z"', "1"], "string"],
     [["[1]", '["a"]'], arrayOf("string")],
     [["[1,[2]]"], arrayOf("string")],
-    [['{"a":1}', '{"a":"x","b":1}'], struct({ a: "string", b: "long" })],
+    [
+      ['{"a":1}', '{"a":"x","b":1}'],
+      {
+        ...struct({}),
+        fields: [{ ...nullable("a", "string"), metadata: { [MIXED_KEY]: "" } }, nullable("b", "long")],
+      },
+    ],
   ]);
 });
 

@@ -17,9 +17,14 @@ export type Observed = {
   isBeyondLong: boolean;
   isBeyondDouble: boolean;
   isEveryTextATime: boolean;
+  /** Some text is a time; not looked for once another was none. */
+  isSomeTextATime: boolean;
   fields: Map<string, Observed>;
   element: Observed | undefined;
 };
+
+/** In the metadata of a column that became text because messages differed: what they had. */
+export const MIXED_KEY = "lab.mixed";
 
 const MAX_LONG = 2n ** 63n - 1n;
 const MAX_EXACT_DOUBLE = 2n ** 53n;
@@ -33,6 +38,7 @@ export function nothingObserved(): Observed {
     isBeyondLong: false,
     isBeyondDouble: false,
     isEveryTextATime: true,
+    isSomeTextATime: false,
     fields: new Map(),
     element: undefined,
   };
@@ -48,6 +54,7 @@ export function observe(seen: Observed, value: JsonValue): void {
   } else if (typeof value === "string") {
     seen.kinds.add("string");
     seen.isEveryTextATime &&= isoTimestamp(value, { zone: true }).kind === "time";
+    seen.isSomeTextATime ||= seen.isEveryTextATime;
   } else if (Array.isArray(value)) {
     seen.kinds.add("array");
     seen.element ??= nothingObserved();
@@ -59,7 +66,7 @@ export function observe(seen: Observed, value: JsonValue): void {
 
 /** The columns for messages that were observed as objects; null where no field can be a column. */
 export function inferStruct(seen: Observed): StructType | null {
-  const fields = nameable(seen).map(([name, field]) => nullable(name, inferType(field)));
+  const fields = nameable(seen).map(([name, field]) => inferred(name, inferType(field), field));
   return fields.length === 0 ? null : { type: "struct", fields };
 }
 
@@ -91,7 +98,7 @@ export function inferAdditions(schema: StructType, seen: Observed, hints?: Struc
   for (const [name, observed] of nameable(seen)) {
     const field = known.get(name.toLowerCase());
     if (field === undefined)
-      fields.push(nullable(name, widened(inferType(observed), hinted.get(name), observed)));
+      fields.push(inferred(name, widened(inferType(observed), hinted.get(name), observed), observed));
     else if (field.name === name) {
       const type = additionsTo(field.type, observed);
       if (type !== null) fields.push({ ...field, type });
@@ -197,6 +204,7 @@ function mergeObserved(into: Observed, from: Observed): void {
   into.isBeyondLong ||= from.isBeyondLong;
   into.isBeyondDouble ||= from.isBeyondDouble;
   into.isEveryTextATime &&= from.isEveryTextATime;
+  into.isSomeTextATime ||= from.isSomeTextATime;
   if (from.element !== undefined) {
     into.element ??= nothingObserved();
     mergeObserved(into.element, from.element);
@@ -206,6 +214,17 @@ function mergeObserved(into: Observed, from: Observed): void {
     mergeObserved(known, field);
     into.fields.set(name, known);
   }
+}
+
+/** The field, marked where it is text because no other type holds all that was seen; `mixed-columns.ts` says what that was. */
+function inferred(
+  name: string,
+  type: DataType,
+  { kinds, isEveryTextATime, isSomeTextATime }: Observed,
+): StructField {
+  const isMixed = kinds.size > 1 || (isSomeTextATime && !isEveryTextATime);
+  const metadata = type === "string" && isMixed ? { [MIXED_KEY]: "" } : {};
+  return { ...nullable(name, type), metadata };
 }
 
 function nullable(name: string, type: DataType): StructField {

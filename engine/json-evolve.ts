@@ -9,6 +9,7 @@ import { inferAdditions, inferStruct, nothingObserved, type Observed, observe } 
 import { fitMessage, parseMessage } from "./json-exact.ts";
 import { JsonNumber, type JsonValue } from "./json-parse.ts";
 import { KAFKA_FIELD, withoutKafka } from "./kafka-column.ts";
+import { tellMixed } from "./mixed-columns.ts";
 import type { RawBatch } from "./raw-batch.ts";
 import { widenedFor } from "./widening.ts";
 
@@ -29,7 +30,8 @@ export async function inferMessages(batch: RawBatch, signal: AbortSignal): Promi
     if (i % TURN === TURN - 1) await nextTurn();
     signal.throwIfAborted();
   }
-  return inferStruct(seen);
+  const schema = inferStruct(seen);
+  return schema && tellMixed(schema, batch, signal);
 }
 
 /** Adds a message to what was seen; one that is no JSON object, or too deep, adds nothing. */
@@ -63,7 +65,7 @@ export async function evolveSchema(
     signal.throwIfAborted();
   }
   const additions = inferAdditions(known, seen, hints);
-  const merged = additions === null ? known : mergeSchemas(known, additions);
+  const merged = additions === null ? known : mergeSchemas(known, await tellMixed(additions, batch, signal));
   if (merged === before) return schema;
   const noted = known === before ? merged : withTypeChanges(before, merged);
   const kafka = schema.fields.filter((field) => field.name === KAFKA_FIELD.name);

@@ -65,3 +65,26 @@ test("each line is one JSON object that says what happened, to which topic and t
   );
   assert.equal(lines.at(-1)?.event, "stopped");
 });
+
+test("a column that one odd message made text is told once, with that message", async (t) => {
+  const fixture = await streamFixture(t);
+  fixture.kafka.createTopic("t", 1);
+  const amounts = [1, 2, "n/a", 4].map((amount) => json({ amount }));
+  fixture.kafka.append("t", 0, amounts);
+  const written: string[] = [];
+  const log = createLog("ingest", { level: "info", to: { write: (line) => void written.push(line) } });
+  const worker = fixture.start({}, { log });
+  await fixture.hasRows(4);
+  fixture.kafka.append("t", 0, [json({ amount: 5, more: true }), json({ amount: 6, more: "x" })]);
+  await fixture.hasRows(6);
+  await worker.end();
+  const told = written.map((line) => JSON.parse(line)).filter(({ event }) => event === "mixed");
+  assert.deepEqual(
+    told.map(({ column }) => column),
+    ["amount", "more"],
+  );
+  assert.match(
+    told[0].msg,
+    /^column amount became STRING: 1 of 4 messages had text there, first t\/0@2, where the others had a number/,
+  );
+});

@@ -15,11 +15,11 @@ import { createPatience } from "./patience.ts";
 import type { Report } from "./report.ts";
 import { outOfRange } from "./resume.ts";
 import { initialState, type Limits } from "./state.ts";
-import { tellOfChunk, tellOfCommit } from "./tell-commit.ts";
+import { tellOfChunk, tellOfCommit, tellOfMixed } from "./tell-commit.ts";
 import { createWatchdog } from "./watchdog.ts";
 import { createWriter, type WriterDeps } from "./writer.ts";
 
-export type StreamDeps = Omit<WriterDeps, "onOutage"> & {
+export type StreamDeps = Omit<WriterDeps, "onOutage" | "onMixed"> & {
   kafka: Kafka;
   metrics: StreamMetrics;
   report: Report;
@@ -54,7 +54,11 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
   const ended = deferred();
   const background = new Set<Promise<void>>();
   const patience = createPatience({ ...deps, topic: options.topic });
-  const writer = createWriter(options, { ...deps, onOutage: storeOutage });
+  const writer = createWriter(options, {
+    ...deps,
+    onOutage: storeOutage,
+    onMixed: (columns) => tellOfMixed(log, columns),
+  });
   const watchdog = createWatchdog({ source, metrics, log, giveUp: ended.reject });
 
   let state = initialState(limitsOf(options, deps, null));

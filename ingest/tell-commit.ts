@@ -1,6 +1,7 @@
 /** What chunks and commits are told to: metrics, the report, the log. */
 
 import type { Log } from "../core/log.ts";
+import type { MixedColumn } from "../engine/mixed-columns.ts";
 import { type ChunkContent, sumCounts } from "./chunk.ts";
 import type { StreamMetrics } from "./metrics.ts";
 import type { Report } from "./report.ts";
@@ -15,6 +16,15 @@ export function tellOfChunk(chunk: {
   const { content, messages, seconds } = chunk;
   const failed = byCode([content]);
   chunk.metrics.encoded({ seconds, transformed: messages - content.letters.length, failed });
+}
+
+/** One odd message makes a column text for good: that is not to happen without a word. */
+export function tellOfMixed(log: Log, columns: readonly MixedColumn[]): void {
+  for (const { column, why } of columns)
+    log.warn(
+      { event: "mixed", column, why },
+      `column ${column} became STRING: ${why}; docs/formats.md says how to have another type`,
+    );
 }
 
 export function tellOfCommit(commit: {

@@ -7,6 +7,7 @@ import { retry } from "../core/retry.ts";
 import type { Snapshot } from "../delta/table.ts";
 import type { StructType } from "../delta/types.ts";
 import type { Encoder } from "../engine/encoder.ts";
+import { type MixedColumn, mixedColumns } from "../engine/mixed-columns.ts";
 import type { Decoder } from "../formats/decoder.ts";
 import type { Admin } from "../kafka/ports.ts";
 import { sumAuditCounts } from "./audit-counts.ts";
@@ -35,6 +36,8 @@ export type WriterDeps = {
   onStep: (step: CommitStep) => void;
   /** An outage is being waited out, and tried again after this pause. */
   onOutage: (error: unknown, pauseMs: number) => void;
+  /** Columns are text from now on because messages differed; may be none. */
+  onMixed: (columns: readonly MixedColumn[]) => void;
 };
 
 export type Writer = {
@@ -171,7 +174,10 @@ export function createWriter(options: StreamOptions, deps: WriterDeps): Writer {
       async targetFor(messages, promised) {
         const schema = rows ? null : await firstSchema(encoder, messages, options, promised, signal);
         const table = schema && work.tableFor(schema);
-        if (table) rows ??= await destination.createRows(table, signal);
+        if (table && !rows) {
+          rows = await destination.createRows(table, signal);
+          deps.onMixed(mixedColumns(schema));
+        }
         return (
           rows && {
             snapshot: rows.snapshot,
@@ -208,6 +214,11 @@ export function createWriter(options: StreamOptions, deps: WriterDeps): Writer {
       if (signal.aborted) {
         await removeFiles([content]);
         signal.throwIfAborted();
+      }
+      if (content.evolvedSchema) {
+        const before = pendingSchema ?? rows?.snapshot.schema;
+        const known = new Set(before && mixedColumns(before).map(({ column }) => column));
+        deps.onMixed(mixedColumns(content.evolvedSchema).filter(({ column }) => !known.has(column)));
       }
       pendingSchema = content.evolvedSchema ?? pendingSchema;
       pendingInput = content.evolvedInput ?? pendingInput;
