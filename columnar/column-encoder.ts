@@ -73,8 +73,7 @@ export async function createColumnEncoder(options: ColumnEncoderOptions): Promis
     { table, places }: JsonRows,
     signal: AbortSignal,
   ): Promise<EncodedFile[]> {
-    const kafka = table.schema.fields.find(({ name }) => name === KAFKA_FIELD.name);
-    if (kafka) fillKafka(columns, kafkaMembers(kafka)!, table.kafka, batch, places, plan.keepRaw);
+    addKafka(batch, plan, table, places);
     const { partitions, partitionOf } = partRows(partitionColumns(plan, table), places.length, (row) =>
       batch.timestampMs(places[row]!),
     );
@@ -98,6 +97,21 @@ export async function createColumnEncoder(options: ColumnEncoderOptions): Promis
       await Promise.all(files.map(({ file }) => rm(file, { force: true })));
       signal.throwIfAborted();
       throw asStoreFull(error);
+    }
+  }
+
+  /** Fills `_kafka`: for all messages at once, and where not all became rows, those that did are picked. */
+  function addKafka(batch: RawBatch, plan: EncodePlan, table: TableBuilder, places: Uint32Array): void {
+    const { schema, vectors, parts, kafka } = table;
+    const field = schema.fields.find(({ name }) => name === KAFKA_FIELD.name);
+    if (field === undefined) return;
+    const isWhole = places.length === batch.length;
+    const leaves = isWhole ? kafka : kafka.map((vector) => parts[vectors.indexOf(vector)]!);
+    fillKafka(columns, kafkaMembers(field)!, leaves, batch, plan.keepRaw);
+    if (isWhole) return;
+    for (const [i, leaf] of leaves.entries()) {
+      leaf.indexRows(batch.length);
+      leaf.pickRows(places, kafka[i]!);
     }
   }
 
@@ -129,9 +143,7 @@ export async function createColumnEncoder(options: ColumnEncoderOptions): Promis
 
 /** A day or an hour beyond the years that have four digits is DuckDB's to write. */
 function canDerive(batch: RawBatch, { derived }: EncodePlan): boolean {
-  if (derived.length === 0) return true;
-  for (let i = 0; i < batch.length; i++) if (!isDatable(batch.timestampMs(i))) return false;
-  return true;
+  return derived.length === 0 || batch.columns.timestampsMs.every(isDatable);
 }
 
 function partitionColumns(plan: EncodePlan, table: TableBuilder): PartitionColumn[] {
@@ -161,10 +173,22 @@ function vectorsByPartition(
 }
 
 function countRows(batch: RawBatch, places: Uint32Array): Encoded["counts"] {
+  const { partitions } = batch.columns;
   const counts: Encoded["counts"] = new Map();
-  for (let i = 0; i < batch.length; i++)
-    if (!counts.has(batch.partition(i))) counts.set(batch.partition(i), { rows: 0, skipped: 0 });
-  for (const place of places) counts.get(batch.partition(place))!.rows++;
+  /** Neighbours are alike. */
+  let partition = -1;
+  let count = { rows: 0, skipped: 0 };
+  const meet = (place: number) => {
+    if (partitions[place] === partition) return;
+    partition = partitions[place]!;
+    count = counts.get(partition) ?? { rows: 0, skipped: 0 };
+    counts.set(partition, count);
+  };
+  for (let place = 0; place < batch.length; place++) meet(place);
+  for (let row = 0; row < places.length; row++) {
+    meet(places[row]!);
+    count.rows++;
+  }
   return counts;
 }
 

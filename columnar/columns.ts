@@ -25,7 +25,17 @@ type Exports = {
   addBytes(leaf: Address, repetition: number, from: Address, length: number): void;
   textFor(leaf: Address, length: number): Address;
   addText(leaf: Address, repetition: number, length: number): void;
-  addRows(leaf: Address, count: number): Address;
+  addRows(leaf: Address, from: Address, count: number): void;
+  addMillis(leaf: Address, from: Address, count: number): void;
+  addSpans(
+    leaf: Address,
+    bytes: Address,
+    ends: Address,
+    flags: Address,
+    nullFlag: number,
+    count: number,
+  ): void;
+  addNulls(leaf: Address, definition: number, count: number): void;
   repeatBytes(leaf: Address, from: Address, length: number, count: number): void;
   entriesOf(leaf: Address): number;
   countOf(leaf: Address): number;

@@ -116,10 +116,8 @@ async function readRows(
 
 /** Tells which messages the walk must not see, by what it takes for granted: that they are UTF-8, and rows can be stored. Undefined where none. */
 function doubtful(batch: RawBatch): ((index: number) => boolean) | undefined {
-  const { values } = batch;
-  let isStorable = true;
-  for (let i = 0; i < batch.length && isStorable; i++) isStorable = isStorableTime(batch.timestampMs(i));
-  if (isStorable && isUtf8(values)) return undefined;
+  const { values, columns } = batch;
+  if (columns.timestampsMs.every(isStorableTime) && isUtf8(values)) return undefined;
   return (index) =>
     !isStorableTime(batch.timestampMs(index)) ||
     !isUtf8(values.subarray(batch.valueStart(index), batch.valueEnd(index)));

@@ -1,15 +1,8 @@
 /** The walk over the bytes of JSON messages that appends what is plainly right to the vectors of a table's leaves (`assembly/json.ts`). */
 
+import type { RawBatch } from "../engine/raw-batch.ts";
 import type { Columns } from "./columns.ts";
 import { moduleNode, type Node } from "./json-nodes.ts";
-
-/** Messages one behind the other, with one byte behind each. */
-export type MessageBytes = {
-  readonly length: number;
-  readonly values: Uint8Array;
-  valueStart(index: number): number;
-  valueEnd(index: number): number;
-};
 
 export type JsonWalk = {
   /** The message as a tree, with the leaves in it. */
@@ -20,7 +13,7 @@ export type JsonWalk = {
    * Appends a row for each message from `from` to before `to`, which are valid UTF-8, up to the first that is not plainly right: of that one nothing is
    * appended. Answers which it is, `to` where there is none.
    */
-  append(messages: MessageBytes, from: number, to: number): number;
+  append(messages: RawBatch, from: number, to: number): number;
 };
 
 /** About as much as the processor's own memory holds beside the vectors' ends. */
@@ -38,7 +31,7 @@ export function createJsonWalk(
   let loaded = { from: 0, end: 0, bytes: 0, ends: 0 };
 
   /** Loads as many messages as fit into a window: one at least. */
-  function load(messages: MessageBytes, from: number): void {
+  function load(messages: RawBatch, from: number): void {
     const start = messages.valueStart(from);
     let end = from + 1;
     while (end < messages.length && messages.valueEnd(end) < start + WINDOW_BYTES) end++;
@@ -46,8 +39,7 @@ export function createJsonWalk(
     const ends = columns.inputFor(4 * (end - from) + size);
     const bytes = ends + 4 * (end - from);
     const { buffer } = columns.memory;
-    const places = new Uint32Array(buffer, ends, end - from);
-    for (let i = from; i < end; i++) places[i - from] = messages.valueEnd(i);
+    new Uint32Array(buffer, ends, end - from).set(messages.columns.valueEnds.subarray(from, end));
     new Uint8Array(buffer, bytes, size).set(messages.values.subarray(start, start + size));
     loaded = { from, end, bytes: bytes - start, ends: ends - 4 * from };
   }

@@ -98,11 +98,6 @@ export class LeafVector {
     this.#columns.addText(this.address, repetition, bytes.length);
   }
 
-  /** As many rows with a value each, which is not bytes: where they are written, one behind the other. */
-  addRows(count: number): Address {
-    return this.#columns.addRows(this.address, count);
-  }
-
   /** Makes `pickRows` possible, until something is added. */
   indexRows(rows: number): void {
     this.#columns.indexRows(this.address, rows);
@@ -115,11 +110,13 @@ export class LeafVector {
     this.#columns.pickRows(this.address, into.address, at, rows.length);
   }
 
-  /** Whether each entry has a value: a view, valid until something is added. */
+  /** Whether an entry has a value: of those there are, until something is added. */
   get isThere(): (entry: number) => boolean {
+    const { entries, count } = this;
+    if (entries === count) return () => true;
     const { maxDefinition } = this.leaf;
     const at = this.#columns.definitionsOf(this.address);
-    const levels = new Uint8Array(this.#columns.memory.buffer, at, this.entries);
+    const levels = new Uint8Array(this.#columns.memory.buffer, at, entries);
     return (entry) => levels[entry] === maxDefinition;
   }
 

@@ -52,18 +52,19 @@ export function partRows(
     const found = new Map<number, number>();
     const joined: PartitionValues[] = [];
     const next = new Uint32Array(rows);
-    for (let row = 0; row < rows; row++) {
-      const key = partitionOf[row]! * texts.distinct.length + texts.of[row]!;
+    const placeOf = (of: number, text: number): number => {
+      const key = of * texts.distinct.length + text;
       let place = found.get(key);
       if (place === undefined) {
-        place =
-          joined.push({
-            ...values[partitionOf[row]!],
-            [column.field.name]: texts.distinct[texts.of[row]!]!,
-          }) - 1;
+        place = joined.push({ ...values[of], [column.field.name]: texts.distinct[text]! }) - 1;
         found.set(key, place);
       }
-      next[row] = place;
+      return place;
+    };
+    for (let row = 0; row < rows; row++) {
+      const isAsBefore =
+        row > 0 && partitionOf[row] === partitionOf[row - 1] && texts.of[row] === texts.of[row - 1];
+      next[row] = isAsBefore ? next[row - 1]! : placeOf(partitionOf[row]!, texts.of[row]!);
     }
     partitionOf = next;
     values = joined;

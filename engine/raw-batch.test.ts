@@ -5,7 +5,7 @@ import { isLabError } from "../core/errors.ts";
 import { batchBytes, type RecordSpec } from "../kafka/fetch/batch.fixture.ts";
 import { recordsOf } from "../kafka/fetch/columns.ts";
 import { readRange } from "../kafka/fetch/range.ts";
-import { createRawBatch, type RawMessage } from "./raw-batch.ts";
+import { createRawBatch, NULL_KEY, type RawMessage } from "./raw-batch.ts";
 
 const bytes = fc.option(fc.uint8Array({ maxLength: 40 }), { nil: null });
 const message: fc.Arbitrary<RawMessage> = fc.record(
@@ -240,7 +240,7 @@ test("originals are kept where given, null included; else the value is the origi
   for (let i = 0; i < batch.length; i++) assert.deepEqual(copy.message(i), batch.message(i));
 });
 
-test("offsets are there as halves, and keys and headers in one piece each", () => {
+test("offsets are there as an array, and keys and headers in one piece each", () => {
   const batch = createRawBatch();
   const offsets = [0n, 1n, 0xffff_ffffn, 0x1_0000_0000n, 2n ** 63n - 1n];
   for (const [i, offset] of offsets.entries())
@@ -250,15 +250,13 @@ test("offsets are there as halves, and keys and headers in one piece each", () =
       value: null,
       headers: i === 3 ? [["größe", Buffer.from("5")]] : [],
     });
+  const { columns } = batch;
+  assert.deepEqual([...columns.offsets], offsets);
   assert.deepEqual(
-    offsets.map((_, i) => (BigInt(batch.offsetHigh(i)) << 32n) + BigInt(batch.offsetLow(i))),
-    offsets,
-  );
-  assert.deepEqual(
-    offsets.map(
-      (_, i) =>
-        batch.hasKey(i) && Buffer.from(batch.keys).toString("utf8", batch.keyStart(i), batch.keyEnd(i)),
-    ),
+    offsets.map((_, i) => {
+      const [start, end] = [i === 0 ? 0 : columns.keyEnds[i - 1]!, columns.keyEnds[i]!];
+      return (columns.flags[i]! & NULL_KEY) === 0 && Buffer.from(batch.keys).toString("utf8", start, end);
+    }),
     [false, "key 1", false, "key 3", false],
   );
   assert.deepEqual(

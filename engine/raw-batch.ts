@@ -38,14 +38,10 @@ export type RawBatch = {
   valueEnd(index: number): number;
   /** Some message has an original that is not its value. */
   readonly hasOriginals: boolean;
-  /** `offset(index)` as halves in two's complement: the low one unsigned, the high one signed. */
-  offsetLow(index: number): number;
-  offsetHigh(index: number): number;
-  /** All keys in one piece, under the same terms as `values`. */
+  /** All messages as arrays of `length`, under the same terms as `values`. */
+  readonly columns: BatchColumns;
+  /** All keys in one piece, under the same terms. */
   readonly keys: Uint8Array;
-  hasKey(index: number): boolean;
-  keyStart(index: number): number;
-  keyEnd(index: number): number;
   /**
    * All headers in one piece, under the same terms. Of each its name's length, its value's or -1 for null (int32, little-endian), its name in
    * UTF-8 (U+FFFD for what came as none), its value.
@@ -55,6 +51,19 @@ export type RawBatch = {
   headerEnd(index: number): number;
   /** Forgets all messages, and keeps the memory for others: what was read of the batch before is read no more. */
   clear(): void;
+};
+
+export type BatchColumns = {
+  offsets: BigInt64Array;
+  timestampsMs: Float64Array;
+  partitions: Int32Array;
+  generations: Int32Array;
+  /** Where each value ends among `values`. */
+  valueEnds: Uint32Array;
+  /** Where each key ends among `keys`; it begins where the one before it ends. */
+  keyEnds: Uint32Array;
+  /** Bits of each message: `NULL_KEY` where it has no key. */
+  flags: Uint8Array;
 };
 
 export type RawMessage = {
@@ -98,7 +107,7 @@ const NEWLINE = new Uint8Array([LINE_END]);
 /** Of the bytes of values: what may stand between them where they are copied in one piece, framing, keys and headers. */
 const DENSE = 1 / 8;
 const NULL_VALUE = 1;
-const NULL_KEY = 2;
+export const NULL_KEY = 2;
 const APPEND_TIME = 4;
 const ORIGINAL = 8;
 const NULL_ORIGINAL = 16;
@@ -123,7 +132,6 @@ export function createRawBatch(options: { capacityBytes?: number } = {}): RawBat
   let keyEnds = new Uint32Array(room);
   let headerEnds = new Uint32Array(room);
   let offsets = new BigInt64Array(room);
-  let offsetHalves = new Int32Array(offsets.buffer);
   let timestamps = new Float64Array(room);
   let partitions = new Int32Array(room);
   let generations = new Int32Array(room);
@@ -140,7 +148,6 @@ export function createRawBatch(options: { capacityBytes?: number } = {}): RawBat
     keyEnds = grown(keyEnds, new Uint32Array(room));
     headerEnds = grown(headerEnds, new Uint32Array(room));
     offsets = grown(offsets, new BigInt64Array(room));
-    offsetHalves = new Int32Array(offsets.buffer);
     timestamps = grown(timestamps, new Float64Array(room));
     partitions = grown(partitions, new Int32Array(room));
     generations = grown(generations, new Int32Array(room));
@@ -240,14 +247,20 @@ export function createRawBatch(options: { capacityBytes?: number } = {}): RawBat
     get hasOriginals() {
       return originalEnds !== undefined;
     },
-    offsetLow: (index) => offsetHalves[2 * index]! >>> 0,
-    offsetHigh: (index) => offsetHalves[2 * index + 1]!,
+    get columns() {
+      return {
+        offsets: offsets.subarray(0, length),
+        timestampsMs: timestamps.subarray(0, length),
+        partitions: partitions.subarray(0, length),
+        generations: generations.subarray(0, length),
+        valueEnds: ends.subarray(0, length),
+        keyEnds: keyEnds.subarray(0, length),
+        flags: flags.subarray(0, length),
+      };
+    },
     get keys() {
       return keys.view(0, keys.used);
     },
-    hasKey: (index) => (flags[index]! & NULL_KEY) === 0,
-    keyStart: (index) => (index === 0 ? 0 : keyEnds[index - 1]!),
-    keyEnd: (index) => keyEnds[index]!,
     get headerBytes() {
       return headers.view(0, headers.used);
     },

@@ -104,7 +104,7 @@ function behindRows(leaf: Leaf, first: i32, limit: i32, rows: i32): i32 {
 }
 
 function valuesBetween(leaf: Leaf, first: i32, end: i32): i32 {
-  if (leaf.maxDefinition === 0 || leaf.count === leaf.entries) return end - first;
+  if (leaf.isFull) return end - first;
   let count = 0;
   for (let i = first; i < end; i++) if (load<u8>(leaf.definitions + i) === leaf.maxDefinition) count++;
   return count;

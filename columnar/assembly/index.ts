@@ -52,7 +52,7 @@ export function releaseLeaf(leaf: Leaf): void {
   leaf.release();
 }
 export function addNull(leaf: Leaf, repetition: i32, definition: i32): void {
-  leaf.addEntry(repetition, definition);
+  leaf.addNull(repetition, definition);
 }
 export function addBoolean(leaf: Leaf, repetition: i32, value: bool): void {
   store<u8>(leaf.add(repetition), value ? 1 : 0);
@@ -83,10 +83,37 @@ export function textFor(leaf: Leaf, length: i32): usize {
 export function addText(leaf: Leaf, repetition: i32, length: i32): void {
   leaf.addText(repetition, length);
 }
-/** Adds `count` rows with a value each, which JavaScript writes: answers where the first goes. Not of bytes. */
-export function addRows(leaf: Leaf, count: i32): usize {
-  for (let i = 0; i < count; i++) leaf.add(0);
-  return leaf.values;
+/** Adds the `count` values at `from` as rows; not of bytes. */
+export function addRows(leaf: Leaf, from: usize, count: i32): void {
+  leaf.addRows(from, count);
+}
+/** Adds the `count` times at `from`, doubles of whole milliseconds, as rows of microseconds. */
+export function addMillis(leaf: Leaf, from: usize, count: i32): void {
+  for (let i: usize = 0; i < <usize>count; i++) leaf.addInt64(0, <i64>load<f64>(from + (i << 3)) * 1000);
+}
+/**
+ * Adds `count` rows of bytes that stand one behind the other; `ends` lists where each ends, 4 bytes each, and `flags` has a byte for each: null where
+ * that has the bit `nullFlag`.
+ */
+export function addSpans(
+  leaf: Leaf,
+  bytes: usize,
+  ends: usize,
+  flags: usize,
+  nullFlag: i32,
+  count: i32,
+): void {
+  let start: u32 = 0;
+  for (let i: usize = 0; i < <usize>count; i++) {
+    const end = load<u32>(ends + (i << 2));
+    if ((<i32>load<u8>(flags + i) & nullFlag) !== 0) leaf.addNull(0, leaf.maxDefinition - 1);
+    else leaf.addBytes(0, bytes + start, end - start);
+    start = end;
+  }
+}
+/** Adds `count` rows without a value. */
+export function addNulls(leaf: Leaf, definition: i32, count: i32): void {
+  for (let i = 0; i < count; i++) leaf.addNull(0, definition);
 }
 /** Adds the same bytes `count` times. */
 export function repeatBytes(leaf: Leaf, from: usize, length: i32, count: i32): void {
@@ -99,7 +126,7 @@ export function entriesOf(leaf: Leaf): i32 {
 export function countOf(leaf: Leaf): i32 {
   return leaf.count;
 }
-/** Where the leaf's definition levels, its values, and the bytes of its strings stand. */
+/** Where the leaf's definition levels, which are there where a value lacks, its values, and the bytes of its strings stand. */
 export function definitionsOf(leaf: Leaf): usize {
   return leaf.definitions;
 }

@@ -31,7 +31,9 @@ export class Leaf {
   maxRepetition: i32 = 0;
   entries: i32 = 0;
   count: i32 = 0;
-  /** One byte an entry. */
+  /** Each entry so far has a value. */
+  isFull: bool = true;
+  /** One byte an entry; not written while each has a value. */
   definitions: usize = 0;
   /** One byte an entry; nothing where nothing is repeated. */
   repetitions: usize = 0;
@@ -58,6 +60,7 @@ export class Leaf {
     this.entries = 0;
     this.count = 0;
     this.textUsed = 0;
+    this.isFull = true;
     this.restart();
     this.forgetRows();
     if (entries > this.room) this.resize(entries);
@@ -89,18 +92,36 @@ export class Leaf {
 
   /** Adds the entry of a value, and says where the value goes. */
   add(repetition: i32): usize {
-    this.addEntry(repetition, this.maxDefinition);
+    const entries = this.entries;
+    if (entries === this.room) this.resize(max(FIRST_ROOM, this.room * 2));
+    if (!this.isFull) store<u8>(this.definitions + entries, this.maxDefinition);
+    if (this.maxRepetition > 0) store<u8>(this.repetitions + entries, repetition);
+    this.entries = entries + 1;
     const i = this.count++;
     return this.values + <usize>i * this.width;
   }
 
   /** An entry without a value: `definition` tells at which level it is null, empty or absent. */
-  addEntry(repetition: i32, definition: i32): void {
+  addNull(repetition: i32, definition: i32): void {
     const entries = this.entries;
     if (entries === this.room) this.resize(max(FIRST_ROOM, this.room * 2));
+    if (this.isFull) {
+      memory.fill(this.definitions, <u8>this.maxDefinition, entries);
+      this.isFull = false;
+    }
     store<u8>(this.definitions + entries, definition);
     if (this.maxRepetition > 0) store<u8>(this.repetitions + entries, repetition);
     this.entries = entries + 1;
+  }
+
+  /** Rows with the `count` values at `from`; not of bytes. */
+  addRows(from: usize, count: i32): void {
+    const entries = this.entries + count;
+    if (entries > this.room) this.resize(entries);
+    if (!this.isFull) memory.fill(this.definitions + this.entries, <u8>this.maxDefinition, count);
+    memory.copy(this.values + <usize>this.count * this.width, from, <usize>count * this.width);
+    this.entries = entries;
+    this.count += count;
   }
 
   addInt32(repetition: i32, value: i32): void {
@@ -159,6 +180,15 @@ export class Leaf {
 
   endOf(i: i32): i32 {
     return load<i32>(this.values + ((<usize>i) << 2));
+  }
+
+  /** The first 8 bytes of a value that is bytes, zeros behind a shorter one: of two values, the one whose head is less comes before. */
+  headOf(i: i32): u64 {
+    if (this.physical === FIXED) return bswap(load<u64>(this.values + ((<usize>i) << 4))) ^ (1 << 63);
+    const start = this.startOf(i);
+    const length = this.endOf(i) - start;
+    const head = length === 0 ? 0 : bswap(load<u64>(this.text + start));
+    return length >= 8 ? head : head & ~(u64.MAX_VALUE >> ((<u64>length) << 3));
   }
 
   private resize(room: i32): void {

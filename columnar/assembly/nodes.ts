@@ -62,7 +62,7 @@ export class Node {
 
   /** The entry of what is null or absent, or lies in something that is, down to level `definition`: one in each leaf. */
   addNulls(repetition: i32, definition: i32): void {
-    for (let i = 0; i < this.leafCount; i++) this.leafAt(i).addEntry(repetition, definition);
+    for (let i = 0; i < this.leafCount; i++) this.leafAt(i).addNull(repetition, definition);
   }
 
   /** An array or map without anything in it. */

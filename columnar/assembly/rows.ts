@@ -6,7 +6,6 @@ import { BYTES, Leaf } from "./leaf";
 export function indexRows(leaf: Leaf, rows: i32): void {
   leaf.forgetRows();
   const isFlat = leaf.maxRepetition === 0;
-  const isWhole = leaf.count === leaf.entries;
   if (!isFlat) {
     leaf.rowStarts = heap.alloc((<usize>(rows + 1)) << 2);
     let row = 0;
@@ -14,7 +13,7 @@ export function indexRows(leaf: Leaf, rows: i32): void {
       if (load<u8>(leaf.repetitions + entry) === 0) setAt(leaf.rowStarts, row++, entry);
     setAt(leaf.rowStarts, row, leaf.entries);
   }
-  if (isWhole) return;
+  if (leaf.isFull) return;
   leaf.valuesBefore = heap.alloc((<usize>leaf.entries) << 2);
   let values = 0;
   for (let entry = 0; entry < leaf.entries; entry++) {
@@ -38,12 +37,15 @@ export function pickRows(leaf: Leaf, into: Leaf, rows: usize, count: i32): void 
 
 function pickEntry(leaf: Leaf, into: Leaf, entry: i32): void {
   const repetition = leaf.maxRepetition === 0 ? 0 : <i32>load<u8>(leaf.repetitions + entry);
-  const definition = load<u8>(leaf.definitions + entry);
-  if (definition !== leaf.maxDefinition) {
-    into.addEntry(repetition, definition);
-    return;
+  let i = entry;
+  if (!leaf.isFull) {
+    const definition = load<u8>(leaf.definitions + entry);
+    if (definition !== leaf.maxDefinition) {
+      into.addNull(repetition, definition);
+      return;
+    }
+    i = at(leaf.valuesBefore, entry);
   }
-  const i = leaf.valuesBefore === 0 ? entry : at(leaf.valuesBefore, entry);
   if (leaf.physical === BYTES) {
     const start = leaf.startOf(i);
     into.addBytes(repetition, leaf.text + start, leaf.endOf(i) - start);

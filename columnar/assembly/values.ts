@@ -2,7 +2,7 @@
 
 import { putPacked } from "./bits";
 import { putDeltas } from "./delta";
-import { BOOLEAN, BYTES, DOUBLE, FIXED, FLOAT, INT32, INT64, Leaf } from "./leaf";
+import { BOOLEAN, BYTES, INT32, INT64, Leaf } from "./leaf";
 import { Sink } from "./sink";
 
 /** Encodings by their numbers in `parquet.thrift`. */
@@ -62,28 +62,13 @@ export function putPlain(sink: Sink, leaf: Leaf, from: i32, to: i32): void {
     }
 }
 
-/** Below 0 where value `i` comes before value `j`; strings and binaries in the order of their bytes, as unsigned. No NaN is asked for. */
+/** Below 0 where value `i` comes before value `j`: of strings and binaries, in the order of their bytes, as unsigned, and of wide decimals. */
 export function compare(leaf: Leaf, i: i32, j: i32): i32 {
-  const one = leaf.values + <usize>i * leaf.width;
-  const other = leaf.values + <usize>j * leaf.width;
-  switch (leaf.physical) {
-    case BOOLEAN:
-      return order<u8>(load<u8>(one), load<u8>(other));
-    case INT32:
-      return order<i32>(load<i32>(one), load<i32>(other));
-    case INT64:
-      return order<i64>(load<i64>(one), load<i64>(other));
-    case FLOAT:
-      return order<f32>(load<f32>(one), load<f32>(other));
-    case DOUBLE:
-      return order<f64>(load<f64>(one), load<f64>(other));
-    case FIXED: {
-      const high = order<i64>(bswap(load<i64>(one)), bswap(load<i64>(other)));
-      return high === 0 ? order<u64>(bswap(load<u64>(one + 8)), bswap(load<u64>(other + 8))) : high;
-    }
-    default:
-      return compareBytes(leaf, i, j);
-  }
+  if (leaf.physical === BYTES) return compareBytes(leaf, i, j);
+  const one = leaf.values + ((<usize>i) << 4);
+  const other = leaf.values + ((<usize>j) << 4);
+  const high = order<i64>(bswap(load<i64>(one)), bswap(load<i64>(other)));
+  return high === 0 ? order<u64>(bswap(load<u64>(one + 8)), bswap(load<u64>(other + 8))) : high;
 }
 
 function compareBytes(leaf: Leaf, i: i32, j: i32): i32 {
@@ -108,13 +93,6 @@ function compareBytes(leaf: Leaf, i: i32, j: i32): i32 {
 
 function order<T>(one: T, other: T): i32 {
   return one < other ? -1 : one > other ? 1 : 0;
-}
-
-/** Whether value `i` of a float or double is NaN. */
-export function isNaNAt(leaf: Leaf, i: i32): bool {
-  const at = leaf.values + <usize>i * leaf.width;
-  if (leaf.physical === DOUBLE) return isNaN<f64>(load<f64>(at));
-  return leaf.physical === FLOAT && isNaN<f32>(load<f32>(at));
 }
 
 /** Whether two values have the same bits: those of 4 or 8 bytes, or strings. */
