@@ -100,7 +100,8 @@ async function inTopic(
   if (lost.length === 0) return [...findings];
   const cells = lost.map(({ origin, epoch, windowMs }) => ({ origin, epoch: epoch!, windowMs: windowMs! }));
   const marks = await admin.watermarks(facts.topic);
-  const since = await admin.offsetsAt(facts.topic, Math.min(...cells.map(({ epoch }) => epoch)) - SKEW_MS);
+  const beganMs = Math.min(...cells.map(({ epoch, windowMs }) => Math.max(epoch, windowMs)));
+  const since = await admin.offsetsAt(facts.topic, beganMs - SKEW_MS);
   const places = await searchTopic(kafka, facts.topic, searched(marks, since), cells, signal);
   // Where retention took the beginning nobody knows what was there.
   const isWhole = [...marks].every(([id, { low }]) => low === 0n || (since.get(id) ?? low) > low);

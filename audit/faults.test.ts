@@ -3,10 +3,11 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { Table } from "../delta/table.ts";
 import type { RawRecord } from "../kafka/ports.ts";
+import { createTally, type Tally } from "../producer/tally.ts";
 import { auditLab, type Bridge } from "../test/support/audit-lab.ts";
 import { restoreTable } from "../upkeep/restore.ts";
 import type { DayAnswer } from "./day-answer.ts";
-import { AUDIT_HEADER, decodeStamp } from "./header.ts";
+import { AUDIT_HEADER, decodeStamp, WINDOW_MS, windowOf } from "./header.ts";
 import { rollUp } from "./rollup.ts";
 
 const DAY = "2026-05-04";
@@ -200,4 +201,108 @@ test("a restore that takes the positions back counts nothing twice, whether comm
   }
   await roll();
   assert.equal((await lab.ask(DAY)).answer, "yes");
+});
+
+test("what a transform leaves out is not lost: messages that are missing are among those that are no row", async (t) => {
+  const lab = await auditLab(t);
+  await lab.run(events(10));
+  await lab.settle(
+    harming([4], () => []),
+    { transform: "SELECT * FROM messages WHERE n % 2 = 1" },
+  );
+  const answer = await lab.ask(DAY);
+  const [finding] = answer.topics[0]!.findings;
+  assert.deepEqual([finding?.cause, finding?.count, finding?.named?.isExact], ["lost", 1, false]);
+  assert.deepEqual(
+    finding?.named?.sequences,
+    [0, 2, 4, 6, 8].map((n) => [n, n]),
+  );
+  const rows = await lab.ask(DAY, { explaining: { allRows: true } });
+  assert.equal(rows.topics[0]?.absent, 4);
+});
+
+test("a message that becomes several rows is there once", async (t) => {
+  const lab = await auditLab(t);
+  await lab.run(events(6));
+  await lab.settle(undefined, { transform: "SELECT n, UNNEST([1, 2, 3]) AS part, _kafka FROM messages" });
+  const { answer, topics } = await lab.ask(DAY, { explaining: { allRows: true } });
+  assert.deepEqual([answer, topics[0]?.absent, topics[0]?.findings], ["yes", 0, []]);
+});
+
+test("a topic that goes to two tables has to be whole in each", async (t) => {
+  const lab = await auditLab(t);
+  await lab.run(events(6));
+  await lab.settle();
+  const second = { tableUri: `file://${join(lab.folder, "tables", "second")}`, group: "second" };
+  const both = async () => {
+    const { answer, topics } = await lab.ask(DAY, { tables: ["t", "second"] });
+    return [answer, ...topics.map(({ table, settled }) => `${table} ${settled}`)];
+  };
+  assert.deepEqual(await both(), ["yes", "t 6"]);
+  await lab.ingest("t", { ...second, start: { kind: "latest" } });
+  assert.deepEqual(await both(), ["yes", "t 6"], "nothing was written to the second one yet");
+  await lab.run(events(2, 6));
+  await lab.settle();
+  await lab.ingest("t", { ...second, start: { kind: "latest" } });
+  await lab.ingest("t", second);
+  assert.deepEqual(await both(), ["yes", "t 8", "second 8"]);
+});
+
+test("a restore of the audit table that takes positions back is made up for by the next roll-up", async (t) => {
+  const lab = await auditLab(t);
+  await lab.run(events(6));
+  await lab.settle();
+  const [table, audit] = [await lab.table("t"), await lab.table("audit")];
+  const roll = () =>
+    rollUp({
+      ...{ table, audit, app: "lab", scratchDir: join(lab.folder, "scratch"), now: Date.now, signal },
+    });
+  const before = await audit.latest(signal);
+  assert.equal((await roll()).rows, 1);
+  await restoreTable(audit, { to: { version: before.version }, rewindOffsets: true }, signal);
+  assert.equal((await lab.ask(DAY)).answer, "yes");
+  assert.equal((await roll()).rows, 1);
+  assert.equal((await lab.ask(DAY)).answer, "yes");
+});
+
+test("a look finds what is late, clocks that are off, and what is not rolled up", async (t) => {
+  const lab = await auditLab(t);
+  const nowMs = Date.now();
+  const origin = (name: string) =>
+    createTally({ topic: "t", origin: name, epoch: nowMs - 3_600_000, host: "h", isTimed: true });
+  const say = (tally: Tally, atMs: number, receivedMs: number) => {
+    for (const row of tally.heartbeat(atMs, false))
+      lab.kafka.appendRaw("audit", 0, {
+        ...{ key: null, value: Buffer.from(JSON.stringify(row)), headers: [], timestampMs: receivedMs },
+      });
+  };
+  lab.kafka.append("t", 0, [{ key: null, value: "{}" }]);
+  const late = origin("late");
+  const send = (ms: number) => late.landed(late.stamp(ms), "x");
+  const windowMs = windowOf(nowMs - 1_800_000);
+  send(windowMs);
+  send(windowMs + WINDOW_MS);
+  say(late, nowMs - 50_000, nowMs - 50_000);
+  send(windowMs + 1);
+  say(late, nowMs - 40_000, nowMs - 40_000);
+  const fast = origin("fast");
+  for (const n of [3, 2, 1]) say(fast, nowMs - n * 10_000 + 40_000, nowMs - n * 10_000);
+  const once = origin("once");
+  for (const n of [3, 2, 1]) say(once, nowMs - n * 10_000 + (n === 2 ? 90_000 : 0), nowMs - n * 10_000);
+  await lab.ingest("t");
+  await lab.ingest("audit");
+  const { late: found, skews, rollUps, answers } = await lab.look(nowMs);
+  assert.deepEqual(
+    found.map(({ origin: who, windowMs: window, count }) => [who, window, count]),
+    [["late", windowMs, 2]],
+  );
+  assert.deepEqual(
+    skews.map(({ origin: who, skewMs }) => [who, skewMs]),
+    [["fast", 40_000]],
+  );
+  assert.deepEqual(
+    rollUps.map(({ topic, table }) => [topic, table]),
+    [["t", "t"]],
+  );
+  assert.ok(answers.length >= 2, "today and yesterday");
 });

@@ -35,37 +35,46 @@ export async function readSeen(
   const snapshot = await table.table.latest(signal);
   if (!saysWhence(snapshot)) return undefined;
   const found = new Map<string, Seen[]>(cells.map((cell) => [cellKey(cell), []]));
-  const ofRows = await places(query, rowsSql(table.name, snapshot, topic, cells), signal);
-  const known = new Set(ofRows.map(placeKey));
-  const ofLetters = await places(query, lettersSql(table.name, topic, cells), signal).catch(
-    (error: unknown) => {
-      if (isLabError(error, "TABLE_NOT_FOUND", "NOT_A_TABLE")) return [];
-      throw error;
-    },
-  );
-  // A letter that was replayed is a row, too.
-  for (const place of [...ofRows, ...ofLetters.filter((one) => !known.has(placeKey(one)))]) {
-    const stamp = decodeStamp(place.stamp);
-    if (stamp === null) continue;
-    const windowMs = windowOf(stamp.eventTimeMs);
-    const { partition, offset, times } = place;
-    found
-      .get(cellKey({ ...stamp, windowMs }))
-      ?.push({ sequence: stamp.windowSequence, partition, offset, times });
+  const known = new Set<string>();
+  const take = ({ partition, offset, times, stamp: bytes }: Stamped) => {
+    const stamp = decodeStamp(bytes);
+    if (stamp === null) return;
+    const cell = found.get(cellKey({ ...stamp, windowMs: windowOf(stamp.eventTimeMs) }));
+    const place = `${partition}/${offset}`;
+    // A letter that was replayed is a row, too.
+    if (cell === undefined || known.has(place)) return;
+    known.add(place);
+    cell.push({ sequence: stamp.windowSequence, partition, offset, times });
+  };
+  await readStamps(query, rowsSql(table.name, snapshot, topic, cells), take, signal);
+  try {
+    await readStamps(query, lettersSql(table.name, topic, cells), take, signal);
+  } catch (error) {
+    if (!isLabError(error, "TABLE_NOT_FOUND", "NOT_A_TABLE")) throw error;
   }
   return found;
 }
 
 type Stamped = { partition: number; offset: bigint; times: number; stamp: Buffer };
 
-const placeKey = ({ partition, offset }: Stamped) => `${partition}/${offset}`;
-
-async function places(query: Query, sql: string, signal: AbortSignal): Promise<Stamped[]> {
-  const { rows } = await query.query(sql, { signal });
-  return rows.map(([partition, offset, times, stamp]) => ({
-    ...{ partition: Number(partition), offset: BigInt(String(offset)), times: Number(times) },
-    stamp: Buffer.from(String(stamp), "hex"),
-  }));
+/** One at a time: a run may have sent far more than the windows that are asked about. */
+async function readStamps(
+  query: Query,
+  sql: string,
+  take: (place: Stamped) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const running = await query.start(sql, { signal });
+  try {
+    for await (const chunk of running.chunks)
+      for (const [partition, offset, times, stamp] of chunk)
+        take({
+          ...{ partition: Number(partition), offset: BigInt(String(offset)), times: Number(times) },
+          stamp: Buffer.from(String(stamp), "hex"),
+        });
+  } finally {
+    await running.close();
+  }
 }
 
 /** Rows of a routed stream are in other tables. */
@@ -102,7 +111,8 @@ function stampsSql(what: {
 }): string {
   const { from, topic, cells, place, of, apart } = what;
   const runs = [...new Set(cells.map((cell) => encodeRun(cell).toString("hex").toUpperCase()))];
-  const sinceMs = Math.min(...cells.map(({ epoch }) => epoch)) - SKEW_MS;
+  // Nothing is sent before its run begins, or before it happens.
+  const sinceMs = Math.min(...cells.map(({ epoch, windowMs }) => Math.max(epoch, windowMs))) - SKEW_MS;
   const header = `list_filter(${of}headers, lambda h: h.key = ${sqlText(AUDIT_HEADER)})`;
   return `
     SELECT p, o, max(n), stamp FROM (

@@ -113,10 +113,8 @@ export const dashboard = defineCommand({
       ...{ env, signal: ending.signal },
     });
     const control = createLabControl({ data: values.data, kafka, streams, work, ...chaos });
-    const tables = openTableReader({
-      store: values.store,
-      limits: { memoryLimitBytes: values.memory, threads: values.threads },
-    });
+    const limits = { memoryLimitBytes: values.memory, threads: values.threads };
+    const tables = openTableReader({ store: values.store, limits });
     const marks = openTableMarks(values.store);
     const token = env.LAB_PAGE_TOKEN || randomBytes(16).toString("hex");
     const ownHost = WILDCARDS.includes(values.host) ? [] : [values.host];
@@ -127,7 +125,8 @@ export const dashboard = defineCommand({
     const registry = new Registry();
     const { store, data, expect, timeZone, webhook, auditTable, auditTopic } = values;
     const audit = await createLabAudit({
-      ...{ store, data, expect, timeZone, webhook, kafka, lab, registry, log, signal: watching.signal },
+      ...{ store, data, expect, timeZone, webhook, limits, kafka, lab, registry, log },
+      signal: watching.signal,
       audit: { table: auditTable, topic: auditTopic },
     });
     const alerts = () => [...ofLab(), ...audit.alerts()];

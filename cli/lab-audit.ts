@@ -17,6 +17,7 @@ import type { LabYaml } from "./lab-yaml.ts";
 
 export type LabAuditOptions = {
   store: string;
+  limits: Parameters<typeof openQuery>[0]["limits"];
   kafka: Kafka;
   lab: LabYaml | null;
   audit: { table: string; topic: string };
@@ -39,7 +40,7 @@ export async function createLabAudit(
 ): Promise<AuditControl & { close(): Promise<void> }> {
   const { store, kafka, lab, audit, data, registry, log, signal } = options;
   const expected = await readExpected(options.expect);
-  const query = openQuery({ store });
+  const query = openQuery({ store, ...(options.limits && { limits: options.limits }) });
   let connecting: Promise<Admin> | null = null;
   const fresh = new Map<string, { untilMs: number; answer: Promise<AuditDay> }>();
 

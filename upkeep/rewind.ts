@@ -1,4 +1,4 @@
-/** Kafka positions as they were in an older version: what `restore --rewind-offsets` writes beside the files. */
+/** Kafka positions, and those of roll-ups, as they were in an older version: what `restore --rewind-offsets` writes beside the files. */
 
 import { isLabError, LabError } from "../core/errors.ts";
 import type { Txn } from "../delta/actions.ts";
@@ -18,6 +18,8 @@ export type Rewound = {
 const POSITION = /-\d+$/;
 /** Ids of Spark's streams, which count batches: some end like a partition. */
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** How far another table's log is summed up in this one: the rows that go hold the sums. */
+const ROLL_UP = /^[^/]+\/audit-rollup\//;
 /** Commits of others that are passed over on the way to one of an ingester. */
 const COMMITS_LOOKED_AT = 200;
 
@@ -44,9 +46,11 @@ export async function rewoundPositions(
     );
   const rewound: Rewound[] = [];
   for (const appId of new Set([...latest.txns().keys(), ...target.txns().keys()])) {
-    if (!POSITION.test(appId) || UUID.test(appId)) continue;
+    const isRollUp = ROLL_UP.test(appId);
+    if (!isRollUp && (!POSITION.test(appId) || UUID.test(appId))) continue;
     const from = latest.txn(appId) ?? -1n;
-    const to = target.txn(appId) ?? (since.first.get(appId) ?? 0n) - 1n;
+    const first = isRollUp ? 0n : (since.first.get(appId) ?? 0n);
+    const to = target.txn(appId) ?? first - 1n;
     if (from !== to) rewound.push({ appId, from, to });
   }
   return rewound;

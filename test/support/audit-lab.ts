@@ -2,9 +2,11 @@
 
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import type { AuditLook } from "../../audit/alerts.ts";
 import { dayIn } from "../../audit/day.ts";
 import { type AuditReading, answerDay, type DayAnswer } from "../../audit/day-answer.ts";
 import type { Explaining } from "../../audit/explain.ts";
+import { lookAt } from "../../audit/look.ts";
 import { openTable } from "../../delta/open.ts";
 import { openStore } from "../../delta/store/open.ts";
 import type { Table } from "../../delta/table.ts";
@@ -32,7 +34,12 @@ export type AuditLab = {
   /** Carries and ingests both topics. */
   settle(bridge?: Bridge, options?: Partial<StreamOptions>): Promise<void>;
   table(name: string): Promise<Table>;
-  ask(day: string, more?: Partial<AuditReading> & { explaining?: Partial<Explaining> }): Promise<DayAnswer>;
+  /** About `tables`, where they are there; default: the one that is named as the topic. */
+  ask(
+    day: string,
+    more?: { explaining?: Partial<Explaining>; tables?: readonly string[] },
+  ): Promise<DayAnswer>;
+  look(nowMs: number): Promise<AuditLook>;
 };
 
 export const PARTITIONS = 2;
@@ -42,7 +49,8 @@ export async function auditLab(t: TestContext): Promise<AuditLab> {
   const upstream = fakeKafka();
   const root = join(lab.folder, "tables");
   const carried = new Map<string, bigint>();
-  for (const topic of ["t", "audit"]) lab.kafka.createTopic(topic, PARTITIONS);
+  lab.kafka.createTopic("t", PARTITIONS);
+  lab.kafka.createTopic("audit", PARTITIONS, { "message.timestamp.type": "LogAppendTime" });
 
   async function carry(bridge: Bridge = (record) => [record]): Promise<void> {
     const admin = await upstream.admin();
@@ -65,6 +73,28 @@ export async function auditLab(t: TestContext): Promise<AuditLab> {
     const partitionBy = topic === "audit" ? ["day"] : [];
     const worker = lab.start({ ...{ topic, tableUri, group: topic, once: true, partitionBy }, ...options });
     await worker.ended;
+  }
+
+  async function withReading<T>(
+    tables: readonly string[],
+    work: (reading: AuditReading) => Promise<T>,
+  ): Promise<T> {
+    const query = openQuery({ store: root });
+    const admin = await lab.kafka.admin();
+    try {
+      return await work({
+        ...{ query, admin, audit: { table: "audit", topic: "audit" }, expected: new Map() },
+        tablesOf: async () => {
+          const names = await query.catalog.names(signal);
+          return Promise.all(
+            tables.filter((name) => names.includes(name)).map((name) => query.catalog.open(name, signal)),
+          );
+        },
+      });
+    } finally {
+      await query.close();
+      await admin.close();
+    }
   }
 
   return {
@@ -93,30 +123,12 @@ export async function auditLab(t: TestContext): Promise<AuditLab> {
       t.after(() => store.close());
       return openTable(store, signal);
     },
-    async ask(day, { explaining, ...more } = {}) {
-      const query = openQuery({ store: root });
-      const admin = await lab.kafka.admin();
-      try {
-        return await answerDay(
-          {
-            ...{ query, admin, audit: { table: "audit", topic: "audit" }, expected: new Map() },
-            tablesOf: async (topic) => {
-              const names = await query.catalog.names(signal);
-              return names.includes(topic) ? [await query.catalog.open(topic, signal)] : [];
-            },
-            explaining: { kafka: lab.kafka, allRows: false, ...explaining },
-            ...more,
-          },
-          undefined,
-          dayIn("UTC", day),
-          Date.now(),
-          signal,
-        );
-      } finally {
-        await query.close();
-        await admin.close();
-      }
-    },
+    ask: (day, { explaining, tables } = {}) =>
+      withReading(tables ?? ["t"], (reading) => {
+        const how = { kafka: lab.kafka, allRows: false, ...explaining };
+        return answerDay({ ...reading, explaining: how }, undefined, dayIn("UTC", day), Date.now(), signal);
+      }),
+    look: (nowMs) => withReading(["t"], (reading) => lookAt(reading, "UTC", nowMs, signal)),
   };
 }
 
