@@ -3,7 +3,7 @@
 import type { BoundsFilter } from "../delta/file-bounds.ts";
 import { decimalOf } from "../delta/schema.ts";
 import type { Predicate, PruneColumn } from "./prune-predicate.ts";
-import { quickStatsReader, statsFacts } from "./prune-stats.ts";
+import { boundsReader } from "./prune-stats.ts";
 import type { Comparable } from "./prune-values.ts";
 
 /** Their values are compared as whole numbers, and what becomes a double keeps its order. */
@@ -27,7 +27,7 @@ export function boundsFilters(predicate: Predicate): BoundsFilter[] {
     key,
     low,
     high,
-    boundsOf: boundsReader(column),
+    boundsOf: filterReader(column),
   }));
 }
 
@@ -57,12 +57,11 @@ function* rangesOf(predicate: Predicate, isNegated: boolean): Iterable<Range> {
   }
 }
 
-function boundsReader(column: PruneColumn): BoundsFilter["boundsOf"] {
-  const read = quickStatsReader([column]);
+function filterReader(column: PruneColumn): BoundsFilter["boundsOf"] {
+  const read = boundsReader(column);
   return (stats) => {
-    const [found] = read(stats) ?? [];
-    const { min, max } = found ? statsFacts(found, column) : {};
-    return { min: numberOf(min), max: numberOf(max) };
+    const found = read(stats);
+    return { min: numberOf(found?.min), max: numberOf(found?.max) };
   };
 }
 

@@ -34,7 +34,7 @@ export function hasColumn(table: PruneTable, name: string): boolean {
 }
 
 export function foldCase(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+  return /[A-Z]/.test(name) ? name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()) : name;
 }
 
 function described(

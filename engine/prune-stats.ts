@@ -46,6 +46,24 @@ export function quickStatsReader(columns: readonly PruneColumn[]): StatsReader {
   };
 }
 
+/** Reads the outer bounds of one column, as `statsFacts` has them, and nothing else. */
+export function boundsReader(
+  column: PruneColumn,
+): (text: string | undefined) => Pick<Facts, "min" | "max"> | undefined {
+  const parse = statsReader([column]);
+  const expression = new RegExp(beforeNulls(column));
+  return (text) => {
+    const parts = text?.endsWith("}") ? expression.exec(text) : null;
+    let [min, max]: unknown[] = [textIn(parts?.[2]), textIn(parts?.[3])];
+    if (min === undefined || max === undefined) {
+      const [found] = parse(text) ?? [];
+      if (found === undefined) return undefined;
+      ({ min, max } = found);
+    }
+    return { min: lowest(column, min), max: highest(column, max) };
+  };
+}
+
 const TEXT = String.raw`"(?:[^"\\]|\\.)*"`;
 const FLAT_OBJECT = String.raw`\{(?:[^"{}]|${TEXT})*\}`;
 const MEMBER = String.raw`${TEXT}:(?:${TEXT}|[^",{}\[\]\s]+|${FLAT_OBJECT})`;
@@ -53,10 +71,14 @@ const NUMBER = String.raw`-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?`;
 
 /** Its groups: numRecords, the lowest value, the highest one and the count of nulls, all of them there. */
 function expressionFor(column: PruneColumn): RegExp {
+  const nulls = memberAt(column.path, String.raw`\d+`);
+  return new RegExp(String.raw`${beforeNulls(column)},"nullCount":\{${nulls}\}`);
+}
+
+function beforeNulls(column: PruneColumn): string {
   const value = column.type === "string" || isTime(column) ? TEXT : NUMBER;
-  const [bounds, nulls] = [memberAt(column.path, value), memberAt(column.path, String.raw`\d+`)];
-  const parts = String.raw`"minValues":\{${bounds}\},"maxValues":\{${bounds}\},"nullCount":\{${nulls}\}`;
-  return new RegExp(String.raw`^\{"numRecords":(\d+),${parts}`);
+  const bounds = memberAt(column.path, value);
+  return String.raw`^\{"numRecords":(\d+),"minValues":\{${bounds}\},"maxValues":\{${bounds}\}`;
 }
 
 /** Of an object without its braces: all its members, with the one at `path` as a group. */
