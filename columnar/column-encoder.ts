@@ -74,9 +74,9 @@ export async function createColumnEncoder(options: ColumnEncoderOptions): Promis
     signal: AbortSignal,
   ): Promise<EncodedFile[]> {
     addKafka(batch, plan, table, places);
-    const { partitions, partitionOf } = partRows(partitionColumns(plan, table), places.length, (row) =>
-      batch.timestampMs(places[row]!),
-    );
+    const { timestampsMs } = batch.columns;
+    const timeOf = (row: number) => timestampsMs[places[row]!]!;
+    const { partitions, partitionOf } = partRows(partitionColumns(plan, table), places.length, timeOf);
     const vectorsOf = vectorsByPartition(table, partitionOf, partitions);
     const stats = {
       schema: table.schema,

@@ -3,7 +3,7 @@
 import { isStruct } from "../delta/schema.ts";
 import type { StructField, StructType } from "../delta/types.ts";
 import { kafkaField } from "../engine/kafka-column.ts";
-import { NULL_KEY, type RawBatch } from "../engine/raw-batch.ts";
+import { APPEND_TIME, NULL_KEY, type RawBatch } from "../engine/raw-batch.ts";
 import type { Address, Columns } from "./columns.ts";
 import type { LeafVector } from "./leaf-vector.ts";
 
@@ -49,8 +49,14 @@ type Source = { columns: Columns; batch: RawBatch };
 type Fill = (leaf: LeafVector, source: Source) => void;
 
 const FILL: Readonly<Record<string, Fill>> = {
-  topic: (leaf, source) => fillNames(leaf, source, source.batch.topic),
-  timestamp_type: (leaf, source) => fillNames(leaf, source, source.batch.timestampType),
+  topic(leaf, source) {
+    const { topics, topicNames } = source.batch.columns;
+    fillNames(leaf, source, topics, topicNames);
+  },
+  timestamp_type(leaf, source) {
+    const isAppend = source.batch.columns.flags.map((flags) => (flags & APPEND_TIME) / APPEND_TIME);
+    fillNames(leaf, source, isAppend, ["create", "append"]);
+  },
   partition: ({ address }, { columns, batch }) =>
     columns.addRows(address, loaded(columns, batch.columns.partitions), batch.length),
   generation: ({ address }, { columns, batch }) =>
@@ -84,17 +90,18 @@ function loadedAll(columns: Columns, ...arrays: TypedArray[]): Address[] {
 
 type TypedArray = Uint8Array | Uint32Array | Int32Array | BigInt64Array | Float64Array;
 
-/** Few texts, of which each stands there once for a run of rows. */
+/** Few texts, of which each stands there once for a run of rows: `codes` are their places among `names`. */
 function fillNames(
   { address }: LeafVector,
-  { columns, batch }: Source,
-  nameOf: (index: number) => string,
+  { columns }: Source,
+  codes: Uint8Array | Uint32Array,
+  names: readonly string[],
 ): void {
-  for (let row = 0; row < batch.length; ) {
-    const name = nameOf(row);
+  for (let row = 0; row < codes.length; ) {
+    const code = codes[row]!;
     let end = row + 1;
-    while (end < batch.length && nameOf(end) === name) end++;
-    const bytes = Buffer.from(name);
+    while (end < codes.length && codes[end] === code) end++;
+    const bytes = Buffer.from(names[code]!);
     columns.repeatBytes(address, loaded(columns, bytes), bytes.length, end - row);
     row = end;
   }

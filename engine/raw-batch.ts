@@ -62,7 +62,10 @@ export type BatchColumns = {
   valueEnds: Uint32Array;
   /** Where each key ends among `keys`; it begins where the one before it ends. */
   keyEnds: Uint32Array;
-  /** Bits of each message: `NULL_KEY` where it has no key. */
+  /** The place of each one's topic among `topicNames`. */
+  topics: Uint32Array;
+  topicNames: readonly string[];
+  /** Bits of each message: `NULL_KEY` where it has no key, `APPEND_TIME` where the broker gave its time. */
   flags: Uint8Array;
 };
 
@@ -108,7 +111,7 @@ const NEWLINE = new Uint8Array([LINE_END]);
 const DENSE = 1 / 8;
 const NULL_VALUE = 1;
 export const NULL_KEY = 2;
-const APPEND_TIME = 4;
+export const APPEND_TIME = 4;
 const ORIGINAL = 8;
 const NULL_ORIGINAL = 16;
 const KEPT_NAMES = 64;
@@ -255,6 +258,8 @@ export function createRawBatch(options: { capacityBytes?: number } = {}): RawBat
         generations: generations.subarray(0, length),
         valueEnds: ends.subarray(0, length),
         keyEnds: keyEnds.subarray(0, length),
+        topics: topics.subarray(0, length),
+        topicNames,
         flags: flags.subarray(0, length),
       };
     },
