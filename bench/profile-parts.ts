@@ -52,10 +52,7 @@ const PLACES: readonly (readonly [RegExp, Part])[] = [
   [/\/engine\/raw-batch\./, "copy"],
   [/\/ingest\/(chunk|fingerprint|deferred)\./, "copy"],
   [/\/engine\/(json|text|message|derived|keep-raw|infer)[^/]*$/, "decode"],
-  [
-    /\/columnar\/(json|leaf-(builder|vector)|table-builder|kafka-columns|copy-words|scatter|partition-rows)[^/]*$/,
-    "decode",
-  ],
+  [/\/columnar\/(json|leaf-vector|table-builder|kafka-columns|partition-rows)[^/]*$/, "decode"],
   [/\/(formats|ingest\/decode[^/]*)\b/, "decode"],
   [/\/(columnar|engine)\//, "encode"],
   [/\/ingest\/encode[^/]*$/, "encode"],
