@@ -213,11 +213,18 @@ function notice(
   }
 }
 
+/** Once the cursor rests: the window's title costs more than all else that is drawn for a version, and nobody can listen to sixty a second. */
+const TITLE_AFTER_MS = 120;
+let titleTimer = 0;
+
 /** @param {string | null} table @param {number | null} version @param {string} tab */
 function title(table, version, tab) {
   const place = tab === "sql" ? "SQL" : `${table ?? ""}${version === null ? "" : ` at version ${version}`}`;
-  document.title = `${place ? `${place} - ` : ""}Delta Stream Lab`;
-  setText(byId("announce"), version === null ? "" : `Pinned to version ${version}`);
+  clearTimeout(titleTimer);
+  titleTimer = window.setTimeout(() => {
+    document.title = `${place ? `${place} - ` : ""}Delta Stream Lab`;
+    setText(byId("announce"), version === null ? "" : `Pinned to version ${version}`);
+  }, TITLE_AFTER_MS);
 }
 
 // What scrolls can be reached by keyboard, in every browser.

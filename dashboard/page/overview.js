@@ -12,6 +12,7 @@ export function overviewStrip({ goTo, hold }) {
   /** @type {{ key: readonly unknown[], canvas: HTMLCanvasElement, frame: import("./strip.js").Frame } | null} */
   let drawn = null;
   let isHeld = false;
+  let room = { width: 0, height: 0 };
 
   const go = (/** @type {PointerEvent} */ event) => {
     if (drawn !== null) goTo(versionAt(drawn.frame, event.clientX - box.getBoundingClientRect().left));
@@ -33,6 +34,10 @@ export function overviewStrip({ goTo, hold }) {
   for (const end of ["pointerup", "pointercancel", "lostpointercapture"]) box.addEventListener(end, release);
 
   return {
+    /** The window has another size. */
+    measure() {
+      room = { width: box.clientWidth, height: box.clientHeight };
+    },
     /** Nothing where there are no versions. */
     clear() {
       drawn = null;
@@ -43,7 +48,7 @@ export function overviewStrip({ goTo, hold }) {
      * @param {import("./zoom.js").Span} shown by the timeline @param {number} version @param {import("./strip.js").Colours} colours
      */
     draw(all, span, shown, version, colours) {
-      const { clientWidth: width, clientHeight: height } = box;
+      const { width, height } = room;
       const frame = { width, height, ratio: devicePixelRatio, ...span };
       const key = [
         all.entries,

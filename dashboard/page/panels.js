@@ -227,10 +227,10 @@ export function tabsView({ go }) {
   list.addEventListener("scroll", showMore, { passive: true });
   new ResizeObserver(showMore).observe(list);
   return view(
-    ({ route }) => [route],
-    (route) => {
+    ({ route }) => [route.tab],
+    (chosen) => {
       for (const tab of tabs) {
-        const isChosen = tab.dataset.tab === route.tab;
+        const isChosen = tab.dataset.tab === chosen;
         setAttribute(tab, "aria-selected", String(isChosen));
         setAttribute(tab, "tabindex", isChosen ? 0 : -1);
         byId(`view-${tab.dataset.tab}`).hidden = !isChosen;

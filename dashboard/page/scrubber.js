@@ -49,6 +49,8 @@ export function timeView({ pin, goLive, find, compare }) {
   let shownId;
   /** What shows; null while there is nothing. @type {import("./zoom.js").Span | null} */
   let span = null;
+  /** Size of the strip: to ask for it in every frame would have the browser lay the page out once more. */
+  let room = { width: 0, height: 0 };
   /** The scale does not move under a finger. */
   let isHeld = false;
   /** @type {{ canvas: HTMLCanvasElement, frame: import("./strip.js").Frame } | null} */
@@ -190,14 +192,14 @@ export function timeView({ pin, goLive, find, compare }) {
     if (entry === undefined || picture === null) return;
     if (tip.dataset.version !== String(entry.version)) tip.replaceChildren(...tipLines(entry, drawn.marks));
     tip.dataset.version = String(entry.version);
-    const room = Math.max(0, strip.clientWidth - tip.offsetWidth);
-    tip.style.left = `${Math.min(room, Math.max(0, placeOf(picture.frame, entry.version) - tip.offsetWidth / 2))}px`;
+    const most = Math.max(0, room.width - tip.offsetWidth);
+    tip.style.left = `${Math.min(most, Math.max(0, placeOf(picture.frame, entry.version) - tip.offsetWidth / 2))}px`;
   }
 
   /** Where the versions grew or the cursor moved: what shows goes with it, unless the user looks elsewhere. @param {boolean} isWanted */
   function follow(isWanted) {
     if (isHeld && span !== null) return move();
-    const { clientWidth: width } = strip;
+    const { width } = room;
     if (drawn.entries.length === 0 || current === null || width === 0) {
       span = null;
       return layOut();
@@ -213,7 +215,7 @@ export function timeView({ pin, goLive, find, compare }) {
     move();
   }
   function layOut() {
-    const { clientWidth: width, clientHeight: height } = strip;
+    const { width, height } = room;
     slider.disabled = span === null;
     if (span === null || width === 0) {
       canvas.getContext("2d")?.clearRect(0, 0, canvas.width, canvas.height);
@@ -236,6 +238,8 @@ export function timeView({ pin, goLive, find, compare }) {
   }
   const isInSight = () => current !== null && span !== null && current >= span.min && current <= span.max;
   new ResizeObserver(() => {
+    room = { width: strip.clientWidth, height: strip.clientHeight };
+    overview.measure();
     follow(isInSight());
     layOut();
   }).observe(strip);
