@@ -11,7 +11,8 @@ import type { DataType, StructField } from "../delta/types.ts";
 import { locateFiles } from "./data-files.ts";
 import { openEngine } from "./instance.ts";
 import { stream, type Value } from "./result.ts";
-import { createRelation, type RelationOptions } from "./scan.ts";
+import { createRelation, type RelationOptions, type ScanFile } from "./scan.ts";
+import { relationText } from "./scan-text.ts";
 
 const signal = new AbortController().signal;
 
@@ -49,21 +50,25 @@ async function setUp(t: TestContext) {
       mapping: "none" | "name" | "id" = "none",
     ) {
       const data = await locateFiles(store, adds, undefined, signal);
-      await createRelation(engine, {
-        name: "t",
-        table: table(fields, partitionColumns, mapping),
-        data,
-        signal,
-      });
-      const rows: Value[][] = [];
-      try {
-        const result = await stream(engine, sql, signal);
+      const of = table(fields, partitionColumns, mapping);
+      await createRelation(engine, { name: "t", table: of, data, signal });
+      const run = async (statement: string) => {
+        const rows: Value[][] = [];
+        const result = await stream(engine, statement, signal);
         for await (const chunk of result.chunks) rows.push(...chunk);
         return {
           names: result.columns.map((column) => column.name),
           types: result.columns.map((c) => c.sql),
           rows,
         };
+      };
+      try {
+        const found = await run(sql);
+        // Without a view it is the same.
+        const text = relationText({ table: of, files: data.files, names: undefined });
+        if (text !== undefined)
+          assert.deepEqual(await run(`WITH t AS NOT MATERIALIZED (${text}) ${sql}`), found);
+        return found;
       } catch (error) {
         throw await data.explain(error);
       }
@@ -397,4 +402,35 @@ test("a partition column named like something that every object has is NULL wher
     names,
   );
   assert.deepEqual(rows, [[1, null, null, null]]);
+});
+
+test("a relation is a text where nothing needs to be made for it, and of no more columns than are named", () => {
+  const of = table([field("day", "date"), field("ID", "long"), field("note", "string")], ["day"], "none");
+  const file = (day: string, more: Partial<ScanFile> = {}): ScanFile => ({
+    add: { path: "x", partitionValues: { day }, size: 1, modificationTime: 0, dataChange: true },
+    file: "/x[1].parquet",
+    ...more,
+  });
+  const text = (files: readonly ScanFile[], names?: string[]) =>
+    relationText({ table: of, files, names: names && new Set(names) });
+  const two = [file("2026-01-01"), file("2026-01-02")];
+  assert.match(text([two[0]!])!, /CAST\(\('2026-01-01'\) AS DATE\) AS "day", f\.c1 AS "ID", f\.c2 AS "note"/);
+  assert.match(
+    text(two, ["day"])!,
+    /^SELECT \[.*2026-01-02.*\]\[CAST\(f\.file_index AS BIGINT\) \+ 1\] AS "day" FROM/,
+  );
+  const named = text(two, ["id", "nothing"])!;
+  assert.match(named, /^SELECT f\.c1 AS "ID" FROM read_parquet\(\['\/x\[\[\]1\]\.parquet'/);
+  assert.doesNotMatch(named, /note|2026/);
+  assert.match(text(two, [])!, /^SELECT NULL AS "lab nothing" FROM/);
+  assert.equal(text([]), undefined);
+  assert.equal(text([file("2026-01-01", { deleted: new Float64Array(1) })]), undefined);
+  assert.equal(text([file("2026-01-01", { only: new Float64Array(1) })]), undefined);
+  assert.equal(text([file("1 May")]), undefined, "DuckDB is to complain of it");
+  assert.equal(
+    text(Array.from({ length: 100 }, (_, n) => file(n < 99 ? "2026-01-01" : "2026-01-02"))),
+    undefined,
+  );
+  const mapped = table([field("id", "long")], [], "id");
+  assert.equal(relationText({ table: mapped, files: two, names: undefined }), undefined);
 });

@@ -297,3 +297,27 @@ test("a query larger than its memory spills, and leaves nothing behind", async (
     await rm(spill, { recursive: true });
   }
 });
+
+test("a statement gives the same whether tables stand before it or are views", async () => {
+  for (const sql of [
+    "SELECT count(*) FROM orders",
+    "SELECT id FROM orders WHERE amount > 1.5 ORDER BY id DESC",
+    "SELECT o.id, c.name FROM orders o LEFT JOIN customers c USING (id) ORDER BY 1",
+    "SELECT orders FROM orders ORDER BY id LIMIT 1",
+    "SELECT (SELECT max(c.id) FROM customers c WHERE c.id <= o.id) FROM orders o ORDER BY o.id",
+    "FROM orders AT (VERSION => 1) UNION ALL FROM orders AT (VERSION => 2) ORDER BY ALL",
+    "SELECT x FROM far",
+    "(SELECT name FROM customers) EXCEPT SELECT 'Bob'",
+  ])
+    assert.deepEqual(await rows(sql), await rows(`WITH nothing AS (SELECT 1) SELECT * FROM (${sql})`), sql);
+});
+
+test("a column that is not there is told by its place, beside all that are, though no other was named", async () => {
+  const error = await failure("-- é\nSELECT amont FROM orders");
+  assert.equal(error.code, "SQL_ERROR");
+  assert.match(error.message, /amont.*"amount"/);
+  assert.equal(error.details.position, 12);
+  const late = await failure("SELECT CAST(name AS INTEGER) FROM customers");
+  assert.equal(late.code, "SQL_ERROR");
+  assert.ok(Number(late.details.position ?? 0) < 44);
+});
