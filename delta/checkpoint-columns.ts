@@ -21,7 +21,7 @@ const FEWEST_BYTES = 16;
 const MOST_KNOWN = 10_000;
 
 /** Above this size, in bytes, statistics stay packed: to unpack them would be most of the work, and most of the memory. */
-const LARGE = 2 ** 14;
+const LARGE = 2 ** 20;
 
 /** Each call gives what the next row has, without nulls; undefined where it has nothing. */
 type Reader = () => unknown;
