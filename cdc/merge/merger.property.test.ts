@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import fc from "fast-check";
 import { mergeTable, remove, truncate, upsert } from "../../test/support/merge-table.ts";
+import { seeded } from "../../test/support/seeded.ts";
 import type { Change, Truncate } from "../change.ts";
 
 const RUNS = Number(process.env.LAB_PROPERTY_RUNS ?? 8);
@@ -45,11 +46,8 @@ function batchesOf(history: readonly Event[], again: readonly (readonly number[]
   const changes = changesOf(history);
   const left = changes.map((_, i) => i);
   const batches: number[][] = again.map((batch) => batch.map((n) => n % changes.length));
-  let state = seed;
-  const next = (below: number) => {
-    state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
-    return Math.floor((state / 2 ** 31) * below);
-  };
+  const random = seeded(seed);
+  const next = (below: number) => Math.floor(random() * below);
   while (left.length > 0) {
     const [i] = left.splice(next(left.length), 1);
     if (batches.length === 0 || next(3) === 0) batches.splice(next(batches.length + 1), 0, []);
@@ -83,7 +81,7 @@ function isTheSameInAnyOrder(
       assert.deepEqual(await one.live(), outcome(history));
       await one.close();
     }),
-    { numRuns: RUNS },
+    { numRuns: RUNS, endOnFailure: true },
   );
 }
 
