@@ -88,3 +88,20 @@ test("bytes are summed both ways, unknown where a removal does not say; the dura
   assert.deepEqual([other.bytesAdded, other.bytesRemoved, other.durationMs], [0, undefined, 3]);
   assert.equal(historyEntry(1, [], 5).durationMs, undefined);
 });
+
+test("a file that only lost rows to a deletion vector brings neither rows nor bytes", () => {
+  const deletionVector = { storageType: "u", pathOrInlineDv: "x", sizeInBytes: 1, cardinality: 2n } as const;
+  const info = { operationMetrics: { numTargetRowsUpdated: "2", numTargetRowsDeleted: "0" } };
+  const marked = historyEntry(
+    1,
+    [
+      { commitInfo: info },
+      { remove: removal("a", { size: 1000 }) },
+      { add: file("a", { size: 1000, stats: '{"numRecords":100}', deletionVector }) },
+      { add: file("b", { size: 30, stats: '{"numRecords":2}' }) },
+    ],
+    5,
+  );
+  assert.deepEqual([marked.rowsAdded, marked.rowsRemoved], [2n, 2n]);
+  assert.deepEqual([marked.bytesAdded, marked.bytesRemoved], [30, 0]);
+});

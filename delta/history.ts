@@ -39,7 +39,11 @@ export function historyEntry(version: number, actions: readonly Action[], fileTi
   const info = actions.find((action) => "commitInfo" in action)?.commitInfo;
   const adds = actions.flatMap((action) => ("add" in action ? [action.add] : []));
   const removes = actions.flatMap((action) => ("remove" in action ? [action.remove] : []));
-  const dataAdds = adds.filter((add) => add.dataChange);
+  // A file that only lost rows to a deletion vector is removed and added again under its path.
+  const [left, stayed] = [adds, removes].map((files) => new Set(files.map(({ path }) => path)));
+  const fresh = adds.filter(({ path }) => !stayed!.has(path));
+  const gone = removes.filter(({ path }) => !left!.has(path));
+  const dataAdds = fresh.filter((add) => add.dataChange);
   const hasDataRemoves = removes.some((remove) => remove.dataChange);
   return {
     version,
@@ -49,10 +53,10 @@ export function historyEntry(version: number, actions: readonly Action[], fileTi
     rowsRemoved: hasDataRemoves ? removedRows(info) : 0n,
     filesAdded: adds.length,
     filesRemoved: removes.length,
-    bytesAdded: sumBytes(adds),
-    bytesRemoved: removes.some(({ size }) => size === undefined)
+    bytesAdded: sumBytes(fresh),
+    bytesRemoved: gone.some(({ size }) => size === undefined)
       ? undefined
-      : removes.reduce((sum, { size = 0 }) => sum + size, 0),
+      : gone.reduce((sum, { size = 0 }) => sum + size, 0),
     durationMs: number(metric(info, ["executionTimeMs", "execution_time_ms"])),
     commitInfo: info,
   };
