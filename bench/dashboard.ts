@@ -8,7 +8,7 @@ import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { LabError } from "../core/errors.ts";
 import { programPath } from "../core/program.ts";
-import { chromiumPath } from "../test/support/chromium.ts";
+import { chromiumPath } from "./chromium.ts";
 import { makeDashboardTable } from "./dashboard-table.ts";
 import { type Spread, spread } from "./spread.ts";
 

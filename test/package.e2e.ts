@@ -1,7 +1,8 @@
-/** The package as others use it: packed from what is tracked, put into an empty folder, its examples run, its types checked. */
+/** The package as others use it: packed from what is tracked, installed by npm into an empty folder, its examples run, its types checked. */
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -12,8 +13,13 @@ import { sqlTable } from "./support/sql-table.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const exec = promisify(execFile);
-const run = async (command: string, args: readonly string[], cwd: string) =>
-  (await exec(command, args, { cwd, maxBuffer: 64 << 20, env: { ...process.env, NO_COLOR: "1" } })).stdout;
+const run = async (command: string, args: readonly string[], cwd: string): Promise<string> => {
+  const options = { cwd, maxBuffer: 64 << 20, env: { ...process.env, NO_COLOR: "1" } };
+  // Compilers say on stdout what is wrong.
+  const failed = (error: { message: string; stdout?: string }) =>
+    assert.fail(`${error.message}\n${error.stdout ?? ""}`);
+  return (await exec(command, args, options).catch(failed)).stdout;
+};
 
 /** Builds and packs a copy of the sources, so that nothing of this folder's own state gets in; gives the package's file. */
 async function packed(folder: string): Promise<string> {
@@ -34,22 +40,12 @@ async function packed(folder: string): Promise<string> {
   return join(folder, report.filename);
 }
 
-/** What an install would bring: the package, and of this checkout's packages those alone that it depends on. */
+/** As a user installs it into an empty folder, no script of any package run; what npm has in its cache it need not fetch. */
 async function install(file: string, folder: string): Promise<string> {
-  const modules = join(folder, "node_modules");
-  const own = join(modules, "delta-stream-lab");
-  await mkdir(own, { recursive: true });
-  await run("tar", ["xzf", file, "-C", own, "--strip-components=1"], folder);
-  const lock = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8")) as {
-    packages: Record<string, { dev?: boolean; devOptional?: boolean }>;
-  };
-  for (const [path, { dev, devOptional }] of Object.entries(lock.packages)) {
-    const name = /^node_modules\/((?:@[^/]+\/)?[^/]+)$/.exec(path)?.[1];
-    if (name === undefined || dev || devOptional) continue;
-    await mkdir(dirname(join(modules, name)), { recursive: true });
-    await symlink(join(root, "node_modules", name), join(modules, name));
-  }
-  return own;
+  await writeFile(join(folder, "package.json"), '{ "private": true, "type": "module" }');
+  const quietly = ["--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"];
+  await run("npm", ["install", file, ...quietly], folder);
+  return join(folder, "node_modules", "delta-stream-lab");
 }
 
 /** Versions 1 and 2 of a table such as the examples ask, with the offsets of an ingester's commits. */
@@ -86,12 +82,28 @@ await table.query("SELECT * FROM o", { version: "1" });
 console.log(rows, new LabError("USAGE", "x").code);
 `;
 
-test("the package is packed, used from an empty folder, and has types", { timeout: 600_000 }, async (t) => {
+test("the package is packed, installed into an empty folder, used from there, and has types", {
+  timeout: 600_000,
+}, async (t) => {
   const folder = await mkdtemp(join(tmpdir(), "lab-package-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
-  const own = await install(await packed(folder), folder);
-  await ordersTable(folder);
-  await writeFile(join(folder, "package.json"), '{ "type": "module" }');
+  const file = await packed(folder);
+  const home = join(folder, "empty");
+  await mkdir(home);
+  const own = await install(file, home);
+  await ordersTable(home);
+
+  await t.test("what was installed is what the package says it needs, and nothing of it ran", async () => {
+    const { dependencies } = JSON.parse(await readFile(join(own, "package.json"), "utf8")) as {
+      dependencies: Record<string, string>;
+    };
+    for (const [name, wanted] of Object.entries(dependencies)) {
+      const manifest = join(home, "node_modules", name, "package.json");
+      assert.equal(JSON.parse(await readFile(manifest, "utf8")).version, wanted, name);
+    }
+    // Only those who work on the lab have it.
+    assert.equal(existsSync(join(home, "node_modules", "typescript")), false);
+  });
 
   await t.test("every example of docs/api.md runs", async () => {
     const page = await readFile(join(root, "docs", "api.md"), "utf8");
@@ -99,8 +111,8 @@ test("the package is packed, used from an empty folder, and has types", { timeou
     assert.equal(examples.length, 4);
     const printed: string[] = [];
     for (const code of examples) {
-      await writeFile(join(folder, "example.mjs"), code);
-      printed.push(await run(process.execPath, ["example.mjs"], folder));
+      await writeFile(join(home, "example.mjs"), code);
+      printed.push(await run(process.execPath, ["example.mjs"], home));
     }
     const [asked, offsets, followed, refused] = printed;
     assert.match(asked!, /status: 'paid', n: '2'.*status: 'shipped', n: '2'/s);
@@ -111,7 +123,7 @@ test("the package is packed, used from an empty folder, and has types", { timeou
   });
 
   await t.test("a TypeScript program sees what each thing is", async () => {
-    await writeFile(join(folder, "typed.ts"), TYPED);
+    await writeFile(join(home, "typed.ts"), TYPED);
     const options = [
       "--noEmit",
       "--strict",
@@ -124,21 +136,17 @@ test("the package is packed, used from an empty folder, and has types", { timeou
       "--skipLibCheck",
       "typed.ts",
     ];
-    await run(
-      process.execPath,
-      [join(root, "node_modules", "typescript", "bin", "tsc"), ...options],
-      folder,
-    ).catch((error: { stdout?: string }) => assert.fail(error.stdout ?? String(error)));
+    await run(process.execPath, [join(root, "node_modules", "typescript", "bin", "tsc"), ...options], home);
   });
 
   await t.test("the command comes with it, and nothing of the tests", async () => {
     const program = join(own, "bin", "lab.js");
-    assert.match(await run(process.execPath, [program, "--version"], folder), /^\d+\.\d+\.\d+\n$/);
+    assert.match(await run(process.execPath, [program, "--version"], home), /^\d+\.\d+\.\d+\n$/);
     const rows = JSON.parse(
-      await run(process.execPath, [program, "query", "SELECT count(*) AS n FROM orders", "--json"], folder),
+      await run(process.execPath, [program, "query", "SELECT count(*) AS n FROM orders", "--json"], home),
     );
     assert.deepEqual(rows, [{ n: "4" }]);
-    const files = await run("find", [own, "-name", "*.test.*"], folder);
+    const files = await run("find", [own, "-name", "*.test.*"], home);
     assert.equal(files, "");
   });
 });

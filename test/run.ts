@@ -15,10 +15,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { chromiumPath } from "../bench/chromium.ts";
 import { silentLog } from "../core/log.ts";
 import { bringUpKafka } from "../services/kafka.ts";
 import { bringUpS3 } from "../services/s3.ts";
-import { chromiumPath } from "./support/chromium.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const { values: flags, positionals: words } = parseArgs({

@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { type Browser, chromium, type Page } from "playwright-core";
-import { chromiumPath } from "./chromium.ts";
+import { chromiumPath } from "../../bench/chromium.ts";
 import { until } from "./until.ts";
 
 const FLAGS = [

@@ -1,2 +1,2 @@
-/** Where the browser of the page tests is. */
+/** Where the browser is that the page is tested and measured in. */
 export const chromiumPath = process.env.LAB_CHROMIUM ?? "/usr/bin/chromium";
