@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { test } from "node:test";
 import { around, mergeTable, remove, testMerger, truncate, upsert } from "../../test/support/merge-table.ts";
-import { signal } from "../../test/support/upkeep-table.ts";
+import { signal, testTable } from "../../test/support/upkeep-table.ts";
 import { deleteRows } from "../../upkeep/delete.ts";
 import { optimize } from "../../upkeep/optimize.ts";
 import { updateRows } from "../../upkeep/update.ts";
 import { verifyTable } from "../../upkeep/verify.ts";
+import { CDC_FIELD } from "./cdc-field.ts";
 
 const COLUMNS = { id: "long", name: "string" } as const;
 const COPIES = { configuration: { "delta.enableDeletionVectors": "false" } };
@@ -59,6 +60,21 @@ test("rows that no change made are older than every change", async (t) => {
     { id: 0, name: "bulk" },
     { id: 1, name: "new" },
   ]);
+});
+
+test("a table that has no _cdc yet gets it with the first change, and keeps its values where a change leaves some out", async (t) => {
+  const one = await testTable(t, COLUMNS);
+  await one.append("SELECT range AS id, 'bulk' AS name FROM range(3)");
+  const { fields } = (await one.snapshot()).schema;
+  const schema = { type: "struct", fields: [...fields, CDC_FIELD] } as const;
+  const { merge, live } = around(one, await testMerger(t, one));
+  const changes = [upsert({ id: 1 }, { at: 1, absent: ["name"] }), remove({ id: 2 }, { at: 2 })];
+  assert.deepEqual(await merge(changes, { schema }), { ...none, updated: 1, deleted: 1 });
+  assert.deepEqual(await live(), [
+    { id: 0, name: "bulk" },
+    { id: 1, name: "bulk" },
+  ]);
+  assert.deepEqual(await merge([upsert({ id: 1, name: "late" }, { at: 0 })]), { ...none, ignored: 1 });
 });
 
 for (const [how, options] of [

@@ -117,7 +117,8 @@ async function makeRows(
     const name = quoteName(field.name);
     const mine = field.type === "void" ? "NULL" : `s.${name}`;
     const stored = old.has(field.name) ? `o.${name}` : "NULL";
-    if (field.name === CDC_FIELD.name) return cdcOf(field, mine, stored, plan.rows.some(isMixed));
+    if (field.name === CDC_FIELD.name)
+      return cdcOf(field, mine, old.has(field.name) && plan.rows.some(isMixed) ? stored : undefined);
     if (!hasFills && !mixed.has(field.name)) return mine;
     return `CASE WHEN list_contains(v.columns, ${quoteText(field.name)}) = v.fills THEN ${mine} ELSE ${stored} END`;
   };
@@ -134,13 +135,13 @@ async function makeRows(
 }
 
 /** The column, with the stored position where the verdict keeps that, and the columns that are missing as it says. */
-function cdcOf({ type }: StructField, mine: string, stored: string, isAnyMixed: boolean): string {
+function cdcOf({ type }: StructField, mine: string, stored: string | undefined): string {
   const fields = isStruct(type) ? type.fields : [];
   const members = fields.map(({ name }) => {
     if (name === "missing") return "missing := CASE WHEN len(v.missing) > 0 THEN v.missing END";
     const member = quoteName(name);
     const isKept = POSITION.has(name) ? "v.fills OR v.keeps" : "v.fills";
-    const value = isAnyMixed
+    const value = stored
       ? `CASE WHEN ${isKept} THEN ${stored}.${member} ELSE ${mine}.${member} END`
       : `${mine}.${member}`;
     return `${member} := ${value}`;
