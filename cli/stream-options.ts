@@ -116,7 +116,7 @@ export const STREAM_SETTINGS = {
     streamKey: "flush.rows",
     kind: integer(1),
     default: undefined,
-    defaultText: "1000000",
+    defaultText: "1000000, 100000 of changes",
     description: "rows that make a commit due",
   }),
   flushBytes: setting<number | undefined>({
@@ -124,7 +124,7 @@ export const STREAM_SETTINGS = {
     streamKey: "flush.bytes",
     kind: bytes,
     default: undefined,
-    defaultText: "256MiB",
+    defaultText: "256MiB, 64MiB of changes",
     description: "raw bytes that make a commit due",
   }),
   start: setting<StartPosition>({
@@ -193,6 +193,8 @@ export const STREAM_SETTINGS = {
 } as const;
 
 export const STREAM_DEFAULTS = { latencyMs: 2000, rows: 1_000_000, bytes: 256 * 1024 * 1024 };
+/** Changes wait as objects until they are committed, several times their bytes. */
+const CDC_DEFAULTS = { latencyMs: 2000, rows: 100_000, bytes: 64 * 1024 * 1024 };
 
 type StreamValues = Values<typeof STREAM_SETTINGS> & Values<Pick<typeof SETTINGS, "store" | "app">>;
 
@@ -277,6 +279,7 @@ function oneStream(stream: Partial<LabStream>, values: StreamValues, lab: LabYam
       hint: "leave --metadata on: rows that a killed run left in a routed table are known by it",
     });
   const cdc = cdcOf(values, stream);
+  const defaults = cdc ? CDC_DEFAULTS : STREAM_DEFAULTS;
   const options: ConfiguredStream = {
     topic,
     tableUri,
@@ -294,9 +297,9 @@ function oneStream(stream: Partial<LabStream>, values: StreamValues, lab: LabYam
     ...(route === undefined ? {} : { route }),
     maxTables: values.maxTables ?? stream.maxTables ?? 100,
     flush: {
-      latencyMs: values.flushLatency ?? parsed(duration, flush.latency) ?? STREAM_DEFAULTS.latencyMs,
-      rows: values.flushRows ?? flush.rows ?? STREAM_DEFAULTS.rows,
-      bytes: values.flushBytes ?? parsed(bytes, flush.bytes) ?? STREAM_DEFAULTS.bytes,
+      latencyMs: values.flushLatency ?? parsed(duration, flush.latency) ?? defaults.latencyMs,
+      rows: values.flushRows ?? flush.rows ?? defaults.rows,
+      bytes: values.flushBytes ?? parsed(bytes, flush.bytes) ?? defaults.bytes,
     },
     start: values.start,
     onBadRecord: values.onBadRecord ?? stream.onBadRecord ?? "deadletter",
