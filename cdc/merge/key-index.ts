@@ -3,6 +3,7 @@
  * one name, so each is read once, and only its key columns and `_cdc`.
  */
 
+import { LabError } from "../../core/errors.ts";
 import type { Add } from "../../delta/actions.ts";
 import { readDeletionVector } from "../../delta/deletion-vector.ts";
 import { fileKey } from "../../delta/file-key.ts";
@@ -154,9 +155,7 @@ export function createKeyIndex(options: {
 
   return {
     async follow(snapshot, signal) {
-      const keyTypes = keyColumns
-        .map((name) => sqlType(snapshot.schema.fields.find((field) => field.name === name)!.type))
-        .join();
+      const keyTypes = keyColumns.map((name) => keyType(snapshot, name)).join();
       // The text of a key, which is what is hashed, is one of its type.
       if (keyTypes !== types) {
         keys = createKeyTable();
@@ -245,6 +244,16 @@ export function createKeyIndex(options: {
       }
     },
   };
+}
+
+/** SCHEMA_MISMATCH where the table has no such column: its rows would have no key. */
+function keyType({ schema }: Snapshot, name: string): string {
+  const field = schema.fields.find((one) => one.name === name);
+  if (field !== undefined) return sqlType(field.type);
+  throw new LabError("SCHEMA_MISMATCH", `the table has no column ${name}, which is of the key`, {
+    hint: `its columns are ${schema.fields.map((one) => one.name).join(", ")}: say with key which of them tell rows apart`,
+    details: { column: name },
+  });
 }
 
 /** Two hashes of a key as SQL: of its values, and of their texts, each of which is told apart from its neighbour by its length. */

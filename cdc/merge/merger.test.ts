@@ -1,13 +1,17 @@
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { test } from "node:test";
+import { isLabError } from "../../core/errors.ts";
+import { createTable } from "../../delta/create.ts";
+import { memoryStore } from "../../delta/store/memory.ts";
 import { around, mergeTable, remove, testMerger, truncate, upsert } from "../../test/support/merge-table.ts";
 import { signal, testTable } from "../../test/support/upkeep-table.ts";
 import { deleteRows } from "../../upkeep/delete.ts";
 import { optimize } from "../../upkeep/optimize.ts";
 import { updateRows } from "../../upkeep/update.ts";
 import { verifyTable } from "../../upkeep/verify.ts";
-import { CDC_FIELD } from "./cdc-field.ts";
+import { openWorkbench } from "../../upkeep/workbench.ts";
+import { CDC_FIELD, keyedProperties } from "./cdc-field.ts";
 
 const COLUMNS = { id: "long", name: "string" } as const;
 const COPIES = { configuration: { "delta.enableDeletionVectors": "false" } };
@@ -401,4 +405,39 @@ test("a version whose changes no reader sees tells the feed so, by a file withou
     const actions = await one.table.commitActions((await one.snapshot()).version, signal);
     assert.equal(actions.filter((action) => "cdc" in action).length, 1);
   }
+});
+
+test("a table in a store that is no folder is merged into alike, through files that are fetched", async (t) => {
+  const near = await testTable(t, COLUMNS);
+  const store = memoryStore();
+  const schema = { type: "struct", fields: [...(await near.snapshot()).schema.fields, CDC_FIELD] } as const;
+  const configuration = keyedProperties(["id"], { deletes: "hidden" });
+  const table = await createTable(store, { schema, configuration }, signal);
+  const one = around({ ...near, table }, await testMerger(t, near, { compactEvery: 3 }));
+  for (let i = 0; i < 4; i++) await one.merge(many(0, 10, 100 * i));
+  const again = around({ ...near, table }, await testMerger(t, near));
+  const part = upsert({ id: 3 }, { at: 900, absent: ["name"] });
+  assert.deepEqual(await again.merge([part, remove({ id: 4 }, { at: 901 })]), {
+    ...none,
+    updated: 1,
+    deleted: 1,
+  });
+  const bench = await openWorkbench(table, near);
+  t.after(() => bench.close());
+  const last = await table.latest(signal);
+  await bench.view("t", last, [...last.files()], signal);
+  const rows = await bench.engine.rows(
+    "SELECT id, name FROM t WHERE NOT coalesce(_cdc.deleted, false) ORDER BY id",
+  );
+  assert.deepEqual(
+    rows.map(({ id, name }) => [Number(id), name]),
+    [0, 1, 2, 3, 5, 6, 7, 8, 9].map((id) => [id, "n300"]),
+  );
+});
+
+test("a key column that the table does not have is named", async (t) => {
+  const one = await mergeTable(t, COLUMNS, { keyColumns: ["nr"] });
+  await assert.rejects(one.apply([upsert({ id: 1, nr: 5 }, { at: 1, key: ["nr"] })]), (error) => {
+    return isLabError(error, "SCHEMA_MISMATCH") && /no column nr/.test(error.message);
+  });
 });
