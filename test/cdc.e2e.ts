@@ -19,7 +19,7 @@ import { seeded } from "./support/seeded.ts";
 import { until } from "./support/until.ts";
 
 const FAILPOINTS = ["before-upload", "after-letters", "after-upload", "after-commit", "in-checkpoint"];
-const RANDOM_KILLS = 10;
+const RANDOM_KILLS = 8;
 /** Messages of the history that are there before anything else. */
 const FIRST = 200;
 
@@ -58,7 +58,7 @@ test("a merging ingester killed at every step and at random leaves what the data
   const first = await lab(["merge", ...once], { cwd: folder });
   assert.equal(first.status, 0, first.stderr.slice(-2000));
 
-  const producer = startLab(["produce", "--topic", topic, ...source, "--rate", "300/s", "--json", ...kafka], {
+  const producer = startLab(["produce", "--topic", topic, ...source, "--rate", "100/s", "--json", ...kafka], {
     cwd: folder,
   });
   t.after(() => producer.child.kill("SIGKILL"));
@@ -79,7 +79,7 @@ test("a merging ingester killed at every step and at random leaves what the data
     let n = 0;
     for (; !isOver; n++) {
       await sink.send(topic, [poison(n)]);
-      await delay(50);
+      await delay(100);
     }
     return n;
   })();
