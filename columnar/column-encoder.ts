@@ -196,6 +196,13 @@ function countRows(batch: RawBatch, places: Uint32Array): Encoded["counts"] {
 function createBuilders(columns: Columns) {
   const kept = new Map<string, TableBuilder>();
   let last: TableBuilder | undefined;
+
+  function forget(): void {
+    for (const builder of kept.values()) builder.close();
+    kept.clear();
+    last = undefined;
+  }
+
   return {
     /** Undefined where the plan, of a schema that grew, is plain no more. */
     builderFor(plan: EncodePlan): TableBuilder | undefined {
@@ -205,7 +212,7 @@ function createBuilders(columns: Columns) {
       const key = JSON.stringify([schema, partitionColumns, ignoreUnknown]);
       let builder = kept.get(key);
       if (builder === undefined) {
-        if (kept.size >= KEPT_BUILDERS) kept.clear();
+        if (kept.size >= KEPT_BUILDERS) forget();
         builder = createTableBuilder(columns, schema, partitionColumns, { ignoreUnknown });
         kept.set(key, builder);
       }

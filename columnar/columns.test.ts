@@ -9,11 +9,13 @@ import { promisify } from "node:util";
 import fc from "fast-check";
 import { readHybrid } from "../delta/parquet/hybrid.ts";
 import type { DataType } from "../delta/types.ts";
+import { batchOf } from "../test/support/encoder-fixture.ts";
 import { openColumns } from "./columns.ts";
 import { readChunk } from "./parquet-chunk.ts";
 import { ENCODING } from "./parquet-encoding.ts";
 import { field, struct } from "./parquet-values.fixture.ts";
 import { type Value, vectorsOf } from "./parquet-vectors.fixture.ts";
+import { createTableBuilder } from "./table-builder.ts";
 
 const columns = openColumns();
 
@@ -209,4 +211,27 @@ test("a long run takes few bytes", () => {
       [1000, 4 + 3 + 1 + 3],
     ],
   );
+});
+
+test("schemas that come and go leave no memory behind", () => {
+  const module = openColumns();
+  const schema = struct(
+    field("a", "long"),
+    field("list", { type: "array", elementType: struct(field("b", "string")), containsNull: true }),
+    field("map", { type: "map", keyType: "string", valueType: "double", valueContainsNull: true }),
+  );
+  const batch = batchOf(
+    Array.from({ length: 500 }, (_, i) => `{"a":${i},"list":[{"b":"${"x".repeat(100)}"}]}`),
+  );
+  const once = () => {
+    const table = createTableBuilder(module, schema, [], { ignoreUnknown: false });
+    table.messages.begin(batch.length);
+    assert.equal(table.messages.append(batch, 0, batch.length), batch.length);
+    for (const { address } of table.vectors) module.buildChunk(address, batch.length, 100);
+    table.close();
+  };
+  for (let i = 0; i < 10; i++) once();
+  const before = module.memory.buffer.byteLength;
+  for (let i = 0; i < 1000; i++) once();
+  assert.equal(module.memory.buffer.byteLength, before);
 });

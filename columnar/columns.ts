@@ -15,6 +15,7 @@ type Exports = {
   newLeaf(physical: number, maxDefinition: number, maxRepetition: number): Address;
   beginLeaf(leaf: Address, entries: number): void;
   releaseLeaf(leaf: Address): void;
+  freeLeaf(leaf: Address): void;
   addNull(leaf: Address, repetition: number, definition: number): void;
   addBoolean(leaf: Address, repetition: number, value: number): void;
   addInt32(leaf: Address, repetition: number, value: number): void;
@@ -52,6 +53,7 @@ type Exports = {
     flag: number,
     leaf: Address,
   ): Address;
+  freeNode(node: Address): void;
   addField(struct: Address, name: Address, length: number, node: Address): void;
   setElement(node: Address, element: Address): void;
   beginWalk(node: Address, ignoreUnknown: number): void;

@@ -30,35 +30,38 @@ export async function inferByWalk(
   const isText = isUtf8(batch.values);
   let walk: SettledWalk | undefined;
   let parsed = 0;
-  for (let at = 0; at < batch.length; ) {
-    if (isText && parsed > 0 && parsed % PARSED === 0) walk = walkOf(columns, settledStruct(seen), walk);
-    const to = Math.min(at + TURN, batch.length);
-    const behind = walk === undefined ? at : walk.pass(batch, at, to);
-    at = to;
-    if (behind < to) {
-      observeMessage(seen, batch.value(behind));
-      at = behind + 1;
-      parsed++;
+  try {
+    for (let at = 0; at < batch.length; ) {
+      if (isText && parsed > 0 && parsed % PARSED === 0) walk = walkOf(columns, settledStruct(seen), walk);
+      const to = Math.min(at + TURN, batch.length);
+      const behind = walk === undefined ? at : walk.pass(batch, at, to);
+      at = to;
+      if (behind < to) {
+        observeMessage(seen, batch.value(behind));
+        at = behind + 1;
+        parsed++;
+      }
+      if (behind === to || parsed % PARSED === 0) await nextTurn();
+      signal.throwIfAborted();
     }
-    if (behind === to || parsed % PARSED === 0) await nextTurn();
-    signal.throwIfAborted();
+    const schema = inferStruct(seen);
+    return schema && (await tellMixed(schema, batch, signal));
+  } finally {
+    walk?.close();
   }
-  walk?.release();
-  const schema = inferStruct(seen);
-  return schema && tellMixed(schema, batch, signal);
 }
 
 type SettledWalk = {
   schema: string;
   /** The first message from `from` on that is not plainly one of the schema; `to` where there is none before it. */
   pass(batch: RawBatch, from: number, to: number): number;
-  release(): void;
+  close(): void;
 };
 
 function walkOf(columns: Columns, schema: StructType, before: SettledWalk | undefined): SettledWalk {
   const text = JSON.stringify(schema);
   if (before?.schema === text) return before;
-  before?.release();
+  before?.close();
   const leaves: LeafVector[] = [];
   const root = messageNode(schema, (type) => {
     const leaf = new LeafVector(columns, {
@@ -79,8 +82,9 @@ function walkOf(columns: Columns, schema: StructType, before: SettledWalk | unde
       if (behind === to) walk.begin(0);
       return behind;
     },
-    release() {
-      for (const leaf of leaves) leaf.release();
+    close() {
+      walk.close();
+      for (const leaf of leaves) leaf.close();
     },
   };
 }

@@ -14,6 +14,8 @@ export type JsonWalk = {
    * appended. Answers which it is, `to` where there is none.
    */
   append(messages: RawBatch, from: number, to: number): number;
+  /** Lets its memory go; that of the leaves is its owner's. */
+  close(): void;
 };
 
 /** About as much as the processor's own memory holds beside the vectors' ends. */
@@ -63,5 +65,6 @@ export function createJsonWalk(
       }
       return to;
     },
+    close: () => columns.freeNode(node),
   };
 }

@@ -59,6 +59,11 @@ export class LeafVector {
     this.#columns.releaseLeaf(this.address);
   }
 
+  /** Lets all of it go: it is used no more. */
+  close(): void {
+    this.#columns.freeLeaf(this.address);
+  }
+
   /** Entries; equal to the rows where `maxRepetition` is 0. */
   get entries(): number {
     return this.#columns.entriesOf(this.address);

@@ -23,6 +23,8 @@ export type TableBuilder = {
   readonly messages: JsonWalk;
   /** Lets the memory of the vectors go. */
   release(): void;
+  /** Lets all of it go: it is used no more. */
+  close(): void;
 };
 
 /** For a schema that `isPlain`. Messages with fields that it lacks are doubtful, or with `ignoreUnknown` are taken without them. */
@@ -51,6 +53,8 @@ export function createTableBuilder(
   const ofMessages = withoutKafka(schema);
   const leaves = ofMessages.fields.flatMap(({ name }) => leavesOf.get(name)!).values();
   const root = messageNode(ofMessages, () => leaves.next().value!);
+  const messages = createJsonWalk(columns, root, options);
+  const all = [...vectors, ...parts, ...partitions.values()];
   return {
     schema,
     parquet,
@@ -58,9 +62,13 @@ export function createTableBuilder(
     parts,
     partitions,
     kafka: leavesOf.get(KAFKA_FIELD.name) ?? [],
-    messages: createJsonWalk(columns, root, options),
+    messages,
     release() {
-      for (const vector of [...vectors, ...parts, ...partitions.values()]) vector.release();
+      for (const vector of all) vector.release();
+    },
+    close() {
+      messages.close();
+      for (const vector of all) vector.close();
     },
   };
 }

@@ -51,6 +51,11 @@ export function beginLeaf(leaf: Leaf, entries: i32): void {
 export function releaseLeaf(leaf: Leaf): void {
   leaf.release();
 }
+/** Its address means nothing any more. */
+export function freeLeaf(leaf: Leaf): void {
+  leaf.release();
+  heap.free(changetype<usize>(leaf));
+}
 export function addNull(leaf: Leaf, repetition: i32, definition: i32): void {
   leaf.addNull(repetition, definition);
 }
@@ -159,6 +164,10 @@ export function newNode(
   node.leaf = leaf;
   if (changetype<usize>(leaf) !== 0) node.addLeaf(leaf);
   return node;
+}
+/** With all nodes below it: their addresses mean nothing any more. */
+export function freeNode(node: Node): void {
+  node.free();
 }
 /** `"name":` are the bytes of a field's name, with quotes and colon. */
 export function addField(struct: Node, name: usize, length: i32, node: Node): void {

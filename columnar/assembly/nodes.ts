@@ -60,6 +60,15 @@ export class Node {
     this.fields = withOneMore(this.fields, this.fieldCount++, changetype<usize>(field));
   }
 
+  /** Lets its memory go, and that of all nodes below it; leaves stay. */
+  free(): void {
+    for (let i = 0; i < this.fieldCount; i++) this.fieldAt(i).free();
+    if (changetype<usize>(this.element) !== 0) this.element.free();
+    if (this.fields !== 0) heap.free(this.fields);
+    if (this.leaves !== 0) heap.free(this.leaves);
+    heap.free(changetype<usize>(this));
+  }
+
   /** The entry of what is null or absent, or lies in something that is, down to level `definition`: one in each leaf. */
   addNulls(repetition: i32, definition: i32): void {
     for (let i = 0; i < this.leafCount; i++) this.leafAt(i).addNull(repetition, definition);
@@ -89,6 +98,12 @@ export class Field {
     memory.copy(this.text, text, length);
     this.length = length;
     this.node = node;
+  }
+
+  free(): void {
+    this.node.free();
+    heap.free(this.text);
+    heap.free(changetype<usize>(this));
   }
 
   /** Whether the first `length` bytes of `"name":` stand at `at`. */
