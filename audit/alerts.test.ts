@@ -183,6 +183,7 @@ test("the rules are about numbers that are served, and a number beyond the limit
 test("numbers of what is well again are gone", async () => {
   const registry = new Registry();
   const observe = createAuditMetrics(registry);
+  assert.doesNotMatch(await registry.metrics(), /^lab_audit/m, "nothing is told before the first look");
   const windowMs = NOON - 8 * WINDOW_MS;
   observe(lookAt(NOON, { statements: [stated(windowMs, 9)] }));
   const count = async () => {

@@ -43,6 +43,8 @@ export function createAuditMetrics(registry: Registry): (look: AuditLook) => voi
     ...where,
   ]);
   const looked = gauge("looked_timestamp_seconds", "When the audit was last looked at.");
+  // Without a look there is no time of one: 0 would be long ago.
+  looked.remove();
 
   return (look) => {
     for (const one of [windows, amiss, doubled, silent, skew, late, behind, passed]) one.reset();
