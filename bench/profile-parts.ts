@@ -49,7 +49,7 @@ const PLACES: readonly (readonly [RegExp, Part])[] = [
   [/\/(cli|bin)\//, "startUp"],
   [/\/node_modules\/kafkajs\//, "fetch"],
   [/\/kafka\//, "fetch"],
-  [/\/engine\/raw-batch\./, "copy"],
+  [/\/engine\/(raw-batch|growing-bytes)\./, "copy"],
   [/\/ingest\/(chunk|fingerprint|deferred)\./, "copy"],
   [/\/engine\/(json|text|message|derived|keep-raw|infer)[^/]*$/, "decode"],
   [/\/columnar\/(json|leaf-vector|table-builder|kafka-columns|partition-rows)[^/]*$/, "decode"],

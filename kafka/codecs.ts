@@ -1,15 +1,31 @@
-/** Compressed batches: gzip is the client's own; snappy, lz4 and zstd are read (the first two also written) in plain JavaScript. */
+/**
+ * Compressed batches. Gzip is written by the client itself, whose own unpacking is a stream in pieces of 16 KiB; snappy and lz4 are read and written
+ * in plain JavaScript; zstd is read.
+ */
 
-import { decompress as unzstd } from "fzstd";
+import { unzipSync } from "node:zlib";
 import kafkajs from "kafkajs";
 import lz4 from "lz4js";
 import snappy from "snappyjs";
 import { LabError } from "../core/errors.ts";
+import { unzstd } from "./zstd.ts";
 
 type Codec = {
   compress(input: { buffer: Buffer }): Promise<Buffer>;
   decompress(input: Buffer): Promise<Buffer>;
 };
+
+/** Of what is unpacked: a batch is mostly one piece then, and not many that are put together. */
+const GZIP_CHUNK_BYTES = 512 << 10;
+
+const GZIP = codec("gzip", null, (packed) => unzipSync(packed, { chunkSize: GZIP_CHUNK_BYTES }));
+const SNAPPY = codec("snappy", (raw) => snappy.compress(raw), unsnap);
+const LZ4 = codec(
+  "lz4",
+  (raw) => asBuffer(lz4.compress(raw)),
+  (packed) => asBuffer(lz4.decompress(packed)),
+);
+const ZSTD = codec("zstd", null, (packed) => asBuffer(unzstd(packed)));
 
 let areRegistered = false;
 
@@ -18,14 +34,9 @@ export function registerCodecs(): void {
   if (areRegistered) return;
   areRegistered = true;
   const { CompressionCodecs, CompressionTypes } = kafkajs;
-  CompressionCodecs[CompressionTypes.Snappy] = () => codec("snappy", (raw) => snappy.compress(raw), unsnap);
-  CompressionCodecs[CompressionTypes.LZ4] = () =>
-    codec(
-      "lz4",
-      (raw) => asBuffer(lz4.compress(raw)),
-      (packed) => asBuffer(lz4.decompress(packed)),
-    );
-  CompressionCodecs[CompressionTypes.ZSTD] = () => codec("zstd", null, (packed) => asBuffer(unzstd(packed)));
+  CompressionCodecs[CompressionTypes.Snappy] = () => SNAPPY;
+  CompressionCodecs[CompressionTypes.LZ4] = () => LZ4;
+  CompressionCodecs[CompressionTypes.ZSTD] = () => ZSTD;
 }
 
 /**
@@ -37,11 +48,8 @@ export async function unpack(type: number, packed: Buffer): Promise<Buffer> {
   const { CompressionCodecs, CompressionTypes } = kafkajs;
   const name = NAMES[type];
   if (name === undefined) throw unsupported(`a batch is packed with codec ${type}, which is unknown`);
-  const { decompress } = CompressionCodecs[CompressionTypes[name]]() as Codec;
-  if (name !== "GZIP") return decompress(packed);
-  return decompress(packed).catch((error: unknown) => {
-    throw unreadable("gzip", packed, error);
-  });
+  const found = name === "GZIP" ? GZIP : (CompressionCodecs[CompressionTypes[name]]() as Codec);
+  return found.decompress(packed);
 }
 
 const NAMES: Readonly<Record<number, "GZIP" | "Snappy" | "LZ4" | "ZSTD">> = {
