@@ -442,3 +442,16 @@ test("messages are encoded in batches, each by the schema that the one before it
   const [sum] = await fixture.rows("SELECT sum(f0) AS a, sum(f1) AS b, sum(f2) AS c FROM t");
   assert.deepEqual([sum!.a, sum!.b, sum!.c].map(Number), [9, 12, 15]);
 });
+
+test("letters of a table that changes are merged into are refused, with what to do instead", async (t) => {
+  const fixture = await twoLetters(t);
+  const table = await openTable(await openStore(fixture.tableUri, { signal }), signal);
+  const readSnapshot = await table.latest(signal);
+  const configuration = { ...readSnapshot.metadata.configuration, "lab.cdc.key": '["id"]' };
+  const metadata = { ...readSnapshot.metadata, configuration };
+  await table.commit({ readSnapshot, operation: "SET TBLPROPERTIES", metadata }, signal);
+  await assert.rejects(
+    fixture.replay({}),
+    (error) => isLabError(error, "UNSUPPORTED_FEATURE") && /send what was put right/.test(error.hint ?? ""),
+  );
+});

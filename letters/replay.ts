@@ -5,6 +5,7 @@
  */
 
 import { LabError } from "../core/errors.ts";
+import { KEY_PROPERTY } from "../engine/hidden-rows.ts";
 import { hasKafkaColumn } from "../ingest/schemas.ts";
 import { type Chosen, choose, readChosen, timestampTypes } from "./choice.ts";
 import { commitRows } from "./commit.ts";
@@ -134,6 +135,14 @@ function requireRows(rows: Opened | null): Opened {
     throw new LabError("TABLE_NOT_FOUND", "the table that the letters belong to does not exist", {
       hint: "the first message that is a row makes it: let the ingester run; if the table was removed, its letters have nowhere to go",
     });
+  if (rows.snapshot.metadata.configuration[KEY_PROPERTY] !== undefined)
+    throw new LabError(
+      "UNSUPPORTED_FEATURE",
+      `the table ${rows.table.store.root} has one row a key: a letter is a change, and no row to be added`,
+      {
+        hint: "send what was put right to the topic, where the stream takes it in its order; then drop the letter",
+      },
+    );
   if (hasKafkaColumn(rows.snapshot.schema)) return rows;
   throw new LabError(
     "UNSUPPORTED_FEATURE",
