@@ -1,23 +1,23 @@
 import assert from "node:assert/strict";
-import { readdir } from "node:fs/promises";
 import { test } from "node:test";
 import { isLabError } from "../../core/errors.ts";
-import { createTable } from "../../delta/create.ts";
-import { memoryStore } from "../../delta/store/memory.ts";
-import { around, mergeTable, remove, testMerger, truncate, upsert } from "../../test/support/merge-table.ts";
+import {
+  around,
+  many,
+  mergeTable,
+  none,
+  remove,
+  testMerger,
+  truncate,
+  upsert,
+} from "../../test/support/merge-table.ts";
 import { signal, testTable } from "../../test/support/upkeep-table.ts";
-import { deleteRows } from "../../upkeep/delete.ts";
 import { optimize } from "../../upkeep/optimize.ts";
-import { updateRows } from "../../upkeep/update.ts";
 import { verifyTable } from "../../upkeep/verify.ts";
-import { openWorkbench } from "../../upkeep/workbench.ts";
-import { CDC_FIELD, keyedProperties } from "./cdc-field.ts";
+import { CDC_FIELD } from "./cdc-field.ts";
 
 const COLUMNS = { id: "long", name: "string" } as const;
 const COPIES = { configuration: { "delta.enableDeletionVectors": "false" } };
-const none = { inserted: 0, updated: 0, deleted: 0, ignored: 0, folded: 0 };
-const many = (from: number, to: number, at: number) =>
-  Array.from({ length: to - from }, (_, i) => upsert({ id: from + i, name: `n${at}` }, { at: at + i }));
 
 test("rows are inserted, replaced and deleted by their key, and older changes change nothing", async (t) => {
   const one = await mergeTable(t, COLUMNS);
@@ -214,29 +214,6 @@ test("deleted rows are forgotten once nothing older can come, and what comes all
   );
 });
 
-test("a merger that starts finds what the one before it left, whoever wrote the files meanwhile", async (t) => {
-  const one = await mergeTable(t, COLUMNS);
-  await one.merge(many(0, 20, 1));
-  await one.merge(many(0, 5, 100));
-  await optimize(one.table, { ...one, signal });
-  await updateRows(one.table, { ...one, set: { name: "'by hand'" }, where: "id = 7", signal });
-  await deleteRows(one.table, { ...one, where: "id = 8", signal });
-  const other = around(one, await testMerger(t, one));
-  for (const [who, at] of [
-    [other, 1000],
-    [one, 2000],
-  ] as const) {
-    const changes = [
-      upsert({ id: 7, name: "x" }, { at }),
-      upsert({ id: 8, name: "y" }, { at }),
-      remove({ id: 9 }, { at }),
-    ];
-    const counts = await who.merge(changes);
-    assert.equal(counts.inserted + counts.updated + counts.deleted, at === 1000 ? 3 : 2);
-    assert.equal((await one.live()).length, 19);
-  }
-});
-
 test("what does not fit the table is told, and the rest is applied without it", async (t) => {
   const one = await mergeTable(t, COLUMNS);
   const bad = upsert({ id: "no number", name: "x" }, { at: 2, offset: 77 });
@@ -293,146 +270,6 @@ test("new columns and wider types come with the rows that need them", async (t) 
     [1, 7, "Chur"],
     [2, 5_000_000_000, "Bern"],
   ]);
-});
-
-test("rows and positions are one commit, and a position that another moved is a conflict", async (t) => {
-  const one = await mergeTable(t, COLUMNS);
-  const txns = [{ appId: "lab/c-0", version: 5n }];
-  await one.merge([upsert({ id: 1, name: "a" }, { at: 1 })], { txns });
-  const before = await one.snapshot();
-  assert.equal(before.txn("lab/c-0"), 5n);
-  const other = await testMerger(t, one);
-  const folded = {
-    changes: [upsert({ id: 1, name: "b" }, { at: 2 })],
-    truncates: [],
-    folded: 0,
-    uncertain: 0,
-  };
-  const request = {
-    ...{
-      table: one.table,
-      snapshot: before,
-      folded,
-      schema: before.schema,
-      keyColumns: ["id"],
-      readTxns: [],
-    },
-    ...{ txns: [{ appId: "lab/c-0", version: 6n }], lab: () => ({}), signal },
-  };
-  assert.equal((await other.apply(request)).kind, "committed");
-  const late = await one.merger.apply(request);
-  assert.deepEqual(late.kind === "conflict" && late.reason, "txn");
-  assert.deepEqual(await one.live(), [{ id: 1, name: "b" }]);
-});
-
-test("of two mergers at once each sees what the other wrote: no key is there twice, and no file is left behind", async (t) => {
-  const one = await mergeTable(t, COLUMNS);
-  const other = around(one, await testMerger(t, one));
-  for (let round = 0; round < 4; round++) {
-    const at = 1000 * round;
-    await Promise.all([one.merge(many(0, 30, at)), other.merge(many(10, 40, at + 500))]);
-  }
-  const names = (await one.live()).map(({ id, name }) => `${id}:${name}`);
-  const expected = Array.from({ length: 40 }, (_, id) => `${id}:${id < 10 ? "n3000" : "n3500"}`);
-  assert.deepEqual(names.sort(), expected.sort());
-  const known = new Set<string>();
-  for (let version = 0; version <= (await one.snapshot()).version; version++)
-    for (const action of await one.table.commitActions(version, signal))
-      if ("add" in action) known.add(action.add.path);
-  const there = (await readdir(one.tablePath)).filter((name) => name.endsWith(".parquet"));
-  assert.deepEqual(
-    there.filter((name) => !known.has(name)),
-    [],
-  );
-});
-
-test("a merge and an optimize at once both get through, whoever is first", async (t) => {
-  const one = await mergeTable(t, COLUMNS);
-  for (let i = 0; i < 6; i++) await one.merge(many(10 * i, 10 * i + 10, 1));
-  for (let round = 1; round <= 4; round++) {
-    const [counts] = await Promise.all([
-      one.merge(many(0, 60, 1000 * round)),
-      optimize(one.table, { ...one, signal }),
-    ]);
-    assert.deepEqual(counts, { ...none, updated: 60 });
-    await one.merge(many(5 * round, 5 * round + 5, 1000 * round + 500));
-  }
-  assert.equal((await one.live()).length, 60);
-  await optimize(one.table, { ...one, signal });
-  const after = await one.snapshot();
-  assert.deepEqual([after.numFiles, after.liveRows()], [1, 60n]);
-});
-
-test("small files are joined by the merger itself, and it goes on from what came of it", async (t) => {
-  const one = await mergeTable(t, COLUMNS, { merger: { compactEvery: 4 } });
-  for (let i = 0; i < 13; i++) await one.merge(many(0, 20, 1000 * i));
-  assert.ok((await one.snapshot()).numFiles <= 5);
-  const names = new Set((await one.live()).map(({ name }) => name));
-  assert.deepEqual([...names], ["n12000"]);
-});
-
-test("the change data feed tells what readers see: no marks, no changes of positions, old and new rows apart", async (t) => {
-  const feed = { configuration: { "delta.enableChangeDataFeed": "true" } };
-  const one = await mergeTable(t, { ...COLUMNS, p: "string" }, feed);
-  const put = (id: number, name: string, at: number, p = "a") => upsert({ id, name, p }, { at });
-  const told = async () =>
-    (await one.changes((await one.snapshot()).version))
-      .map((text) => JSON.parse(text))
-      .map(({ id, name, p, _change_type }) => `${_change_type} ${id} ${name} ${p}`)
-      .sort();
-  await one.merge([put(1, "a", 1), put(2, "b", 2), put(3, "c", 3)]);
-  assert.deepEqual(await told(), ["insert 1 a a", "insert 2 b a", "insert 3 c a"]);
-  await one.merge([put(1, "A", 4, "b"), remove({ id: 2 }, { at: 5 }), put(3, "c", 6), put(4, "d", 7)]);
-  const expected = ["delete 2 b a", "insert 4 d a", "update_postimage 1 A b", "update_preimage 1 a a"];
-  assert.deepEqual(await told(), expected, "nothing of 3, whose values stayed");
-  await one.merge([put(2, "back", 8), remove({ id: 9 }, { at: 9 })]);
-  assert.deepEqual(await told(), ["insert 2 back a"]);
-  await one.merge([put(4, "d", 10)]);
-  assert.deepEqual(await told(), []);
-  await one.merge([truncate({ at: 20 })]);
-  assert.deepEqual(await told(), ["delete 1 A b", "delete 2 back a", "delete 3 c a", "delete 4 d a"]);
-  await one.merge([upsert({ id: 5, name: "e" }, { at: 30, absent: ["p"] })]);
-  await one.merge([put(5, "old", 25, "told late")]);
-  assert.deepEqual(await told(), ["update_postimage 5 e told late", "update_preimage 5 e null"]);
-});
-
-test("a version whose changes no reader sees tells the feed so, by a file without rows", async (t) => {
-  for (const partitionColumns of [[], ["name"]]) {
-    const feed = { configuration: { "delta.enableChangeDataFeed": "true" }, partitionColumns };
-    const one = await mergeTable(t, COLUMNS, feed);
-    await one.merge([upsert({ id: 1, name: "a" }, { at: 1 })]);
-    await one.merge([upsert({ id: 1, name: "a" }, { at: 2 }), remove({ id: 7 }, { at: 3 })]);
-    const actions = await one.table.commitActions((await one.snapshot()).version, signal);
-    assert.equal(actions.filter((action) => "cdc" in action).length, 1);
-  }
-});
-
-test("a table in a store that is no folder is merged into alike, through files that are fetched", async (t) => {
-  const near = await testTable(t, COLUMNS);
-  const store = memoryStore();
-  const schema = { type: "struct", fields: [...(await near.snapshot()).schema.fields, CDC_FIELD] } as const;
-  const configuration = keyedProperties(["id"], { deletes: "hidden" });
-  const table = await createTable(store, { schema, configuration }, signal);
-  const one = around({ ...near, table }, await testMerger(t, near, { compactEvery: 3 }));
-  for (let i = 0; i < 4; i++) await one.merge(many(0, 10, 100 * i));
-  const again = around({ ...near, table }, await testMerger(t, near));
-  const part = upsert({ id: 3 }, { at: 900, absent: ["name"] });
-  assert.deepEqual(await again.merge([part, remove({ id: 4 }, { at: 901 })]), {
-    ...none,
-    updated: 1,
-    deleted: 1,
-  });
-  const bench = await openWorkbench(table, near);
-  t.after(() => bench.close());
-  const last = await table.latest(signal);
-  await bench.view("t", last, [...last.files()], signal);
-  const rows = await bench.engine.rows(
-    "SELECT id, name FROM t WHERE NOT coalesce(_cdc.deleted, false) ORDER BY id",
-  );
-  assert.deepEqual(
-    rows.map(({ id, name }) => [Number(id), name]),
-    [0, 1, 2, 3, 5, 6, 7, 8, 9].map((id) => [id, "n300"]),
-  );
 });
 
 test("a key column that the table does not have is named", async (t) => {

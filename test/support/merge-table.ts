@@ -127,6 +127,16 @@ export function upsert(
   return { ...base(order), kind: "upsert", key, row: bytes(row), absent: order.absent ?? [], isFresh: false };
 }
 
+/** Rows of keys `from` to `to` (exclusive), one change after the other. */
+export function many(from: number, to: number, at: number): Change[] {
+  return Array.from({ length: to - from }, (_, i) =>
+    upsert({ id: from + i, name: `n${at}` }, { at: at + i }),
+  );
+}
+
+/** What a batch that does nothing counts. */
+export const none = { inserted: 0, updated: 0, deleted: 0, ignored: 0, folded: 0 };
+
 export function remove(key: Record<string, unknown>, order: Order = {}): Change {
   const text = JSON.stringify(Object.values(key));
   return { ...base(order), kind: "delete", key: text, row: bytes(key), absent: [], isFresh: false };
