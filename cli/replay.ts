@@ -106,6 +106,15 @@ export const replay = defineCommand({
       default: false,
       description: "send though the topic holds records already",
     }),
+    repartition: setting<number | undefined>({
+      flag: "--repartition",
+      env: "LAB_REPLAY_REPARTITION",
+      kind: integer(1),
+      default: undefined,
+      defaultText: "off: each record keeps its partition",
+      description:
+        "spread records anew over so many partitions, by key as Java's client does: only those of one key keep their order",
+    }),
     check: setting<boolean>({
       flag: "--check",
       env: "LAB_REPLAY_CHECK",
@@ -158,6 +167,7 @@ export const replay = defineCommand({
           connectTimeoutMs: values.connectTimeout,
         }),
         isAppended: values.append,
+        repartition: values.repartition,
         work: {
           scratchDir: values.scratch,
           memoryLimitBytes: values.memory,

@@ -30,7 +30,7 @@ export type Course = {
 
 export type CourseOptions = Pick<
   ReplayOptions,
-  "table" | "target" | "topic" | "from" | "to" | "value" | "isAppended" | "work" | "signal"
+  "table" | "target" | "topic" | "from" | "to" | "value" | "isAppended" | "repartition" | "work" | "signal"
 >;
 
 /** Of how many versions is looked up what they did. */
@@ -45,7 +45,7 @@ export async function openCourse(
   last: ReplayProgress | null,
   version?: number,
 ): Promise<Course> {
-  const { table, target, from, to, value, isAppended, work, signal } = options;
+  const { table, target, from, to, value, isAppended, repartition, work, signal } = options;
   const newest = await table.latest(signal);
   // What is under way ends with the rows that it began with.
   const sent = last !== null && !last.isDone ? last.version : (version ?? to ?? newest.version);
@@ -56,15 +56,18 @@ export async function openCourse(
   });
   try {
     requireRows(lake, options.topic, table.store.root);
-    const asked = { from: fromText(from), to: to ?? null, topic: lake.topic, value };
+    const asked = {
+      ...{ from: fromText(from), to: to ?? null, topic: lake.topic, value },
+      repartition: repartition ?? null,
+    };
     const known = goOnFrom(last, asked);
     const settled = settledOffsets(snapshot, lake.topic);
-    const partitions = Math.max(0, ...lake.partitions, ...settled.keys()) + 1;
+    const partitions = repartition ?? Math.max(0, ...lake.partitions, ...settled.keys()) + 1;
     const begin = () => startOf(from, { table, lake, signal });
     return {
       ...{ lake, version: sent, asked, known, partitions, begin },
       wish: {
-        ...{ topic: target, source: lake.topic, partitions, isAppended },
+        ...{ topic: target, source: lake.topic, partitions, isAppended, isExact: repartition !== undefined },
         ...{ oldestMs: lake.oldestMs, newestMs: lake.newestMs },
         largest: async () => lake.largest(await begin(), signal),
       },

@@ -6,6 +6,7 @@ import { withTypeChanges } from "../delta/type-widening.ts";
 import type { DataType } from "../delta/types.ts";
 import { kafkaField } from "../engine/kafka-column.ts";
 import { type FakeKafka, fakeKafka } from "../kafka/fake.ts";
+import { partitionOf } from "../kafka/partitioner.ts";
 import type { Kafka, RawRecord } from "../kafka/ports.ts";
 import { type LakeTable, lakeTable, signal, type TestRow } from "../test/support/lake-table.ts";
 import { sqlTable, structOf } from "../test/support/sql-table.ts";
@@ -92,6 +93,38 @@ test("records keep their partitions in a topic that has more of them, and one th
     (error) => isLabError(error, "TARGET_UNFIT") && error.details.needed === 6,
   );
   assert.deepEqual(await readAll(kafka, "narrow"), [[], [], []]);
+});
+
+test("spread anew, records are where Java's client puts their keys, those of one key in their order, and those without one keep their partition", async (t) => {
+  const lake = await lakeTable(t, { windowRows: 7 });
+  for (let partition = 0; partition < 4; partition++)
+    await lake.append(
+      rows(partition, 0, 10).map((row) => ({
+        ...row,
+        ms: 1000 + row.offset * 4 + partition,
+        key: row.offset % 5 === 0 ? "NULL" : `'key ${(row.offset * 4 + partition) % 9}'::BLOB`,
+      })),
+    );
+  const kafka = fakeKafka();
+  const spread = optionsFor(lake, kafka, { repartition: 3, transactionBytes: 400 });
+  const result = await replay(spread);
+  assert.deepEqual([result.sent, result.partitions, result.comparison], [40, 3, "same"]);
+  assert.equal((await replay(spread)).sentNow, 0);
+  const found = await readAll(kafka, "x");
+  const timesOf = new Map<string, number[]>();
+  for (const [partition, records] of found.entries())
+    for (const { key, value, timestampMs } of records) {
+      const from = Number(String(JSON.parse(String(value)).v).split(":")[0]);
+      assert.equal(partition, key === null ? from % 3 : partitionOf(key, 3));
+      if (key !== null) timesOf.set(String(key), [...(timesOf.get(String(key)) ?? []), timestampMs]);
+    }
+  assert.equal(timesOf.size, 9);
+  for (const times of timesOf.values())
+    assert.deepEqual(
+      times,
+      [...times].sort((a, b) => a - b),
+    );
+  await assert.rejects(replay({ ...spread, repartition: 4 }), (error) => isLabError(error, "TARGET_UNFIT"));
 });
 
 test("a partition that is empty, one that ends early and one that is a day behind hold nobody up, and no record comes before its time", async (t) => {

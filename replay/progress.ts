@@ -10,8 +10,8 @@ import { type Place, progressFromJson, progressToJson } from "./place.ts";
 import { type Tallies, talliesFromJson, talliesToJson } from "./tally.ts";
 
 export type ReplayProgress = {
-  /** What was asked for: `range.ts` as text, the newest version that was meant if one was named, and the topic read. */
-  asked: { from: string; to: number | null; topic: string; value: string };
+  /** What was asked for: `range.ts` as text, the newest version that was meant if one was named, the topic read, and over how many partitions records are spread anew. */
+  asked: { from: string; to: number | null; topic: string; value: string; repartition: number | null };
   /** The version whose rows are sent. */
   version: number;
   /** The last record sent of each partition, and where the others begin. */

@@ -3,6 +3,7 @@
 import { isLabError } from "../core/errors.ts";
 import { retry, sleep } from "../core/retry.ts";
 import type { Table } from "../delta/table.ts";
+import { partitionOf } from "../kafka/partitioner.ts";
 import type { Admin, Kafka, TransactionalSink } from "../kafka/ports.ts";
 import { recordBytes } from "../kafka/record-batch.ts";
 import { checkTarget } from "./check-target.ts";
@@ -34,6 +35,11 @@ export type ReplayOptions = {
   value: ValueForm;
   /** Send though the target holds records. */
   isAppended: boolean;
+  /**
+   * Spread records anew over so many partitions, by their keys as Java's client does: only records of one key keep their order then. Those without a key
+   * keep their partition, modulo. Absent: each record goes to the partition it was in.
+   */
+  repartition?: number | undefined;
   /** Read the target at the end, and compare. */
   isCompared: boolean;
   /** Records a second; absent: as fast as it goes. */
@@ -208,7 +214,9 @@ type Sending = {
 };
 
 async function send(options: ReplayOptions, sending: Sending): Promise<void> {
-  const { target, signal, now, rate = Number.POSITIVE_INFINITY } = options;
+  const { target, signal, now, repartition, rate = Number.POSITIVE_INFINITY } = options;
+  const place = (records: readonly LakeRecord[]) =>
+    repartition === undefined ? records : records.map((one) => placedAnew(one, repartition));
   const { sink, progress } = sending;
   const { transactionBytes = TRANSACTION_BYTES } = options;
   const started = { ms: now(), sent: progress.sent };
@@ -225,8 +233,9 @@ async function send(options: ReplayOptions, sending: Sending): Promise<void> {
       signal.throwIfAborted();
       const part = slice >= batch.length ? batch : batch.slice(from, from + slice);
       open ??= { bytes: 0, sinceMs: now() };
-      await sink.send(target, part);
-      open.bytes += note(progress, part);
+      const placed = place(part);
+      await sink.send(target, placed);
+      open.bytes += note(progress, part, placed);
       sending.onSent();
       const pauseMs = Math.max(0, started.ms + ((progress.sent - started.sent) / rate) * 1000 - now());
       const isLong = now() + pauseMs - open.sinceMs >= TRANSACTION_MS;
@@ -256,14 +265,23 @@ async function* oneAhead<T>(source: AsyncGenerator<T>): AsyncGenerator<T> {
   }
 }
 
-/** Returns the bytes of the records. */
-function note(progress: ReplayProgress, records: readonly LakeRecord[]): number {
+function placedAnew(record: LakeRecord, partitions: number): LakeRecord {
+  const { key, partition } = record;
+  return { ...record, partition: key === null ? partition % partitions : partitionOf(key, partitions) };
+}
+
+/** `placed` are the records as they were sent. Returns their bytes. */
+function note(
+  progress: ReplayProgress,
+  records: readonly LakeRecord[],
+  placed: readonly LakeRecord[],
+): number {
   let bytes = 0;
-  for (const record of records) {
+  for (const [n, record] of records.entries()) {
     bytes += recordBytes(record);
     if (!record.isOriginal) progress.reencoded += 1;
     progress.bytes += record.value?.length ?? 0;
-    count(tallyOf(progress.tallies, record.partition), record);
+    count(tallyOf(progress.tallies, placed[n]!.partition), record);
     const { generation, offset, index } = record;
     const place: Place = { generation, offset, index };
     progress.reached.set(record.partition, place);

@@ -9,7 +9,7 @@ const now = 1_700_000_000_000;
 const at = { nowMs: now, signal: new AbortController().signal };
 const day: Target = {
   ...{ topic: "x", source: "s", partitions: 2, oldestMs: now - 24 * HOUR, newestMs: now - HOUR },
-  ...{ isAppended: false, largest: async () => null },
+  ...{ isAppended: false, isExact: false, largest: async () => null },
 };
 
 test("a topic that would change or lose what it is sent is refused with the setting to change", () => {
@@ -57,6 +57,7 @@ test("a missing topic is made so that it keeps everything; one that is there nee
   await unfit("new", { partitions: 3 });
   kafka.createTopic("wide", 7);
   assert.deepEqual(await prepareTarget(admin, { ...day, topic: "wide" }, at), { isNew: false });
+  await unfit("wide", { isExact: true });
   kafka.append("wide", 5, [{ key: null, value: "v" }]);
   await unfit("wide");
   assert.deepEqual(await prepareTarget(admin, { ...day, topic: "wide", isAppended: true }, at), {

@@ -7,6 +7,8 @@ export type Target = {
   topic: string;
   /** As many are made where the topic is missing; where it is there it must not have fewer. */
   partitions: number;
+  /** It must not have more of them either, because records are spread over so many. */
+  isExact: boolean;
   /** Of the oldest record and the newest; null where none has a time. */
   oldestMs: number | null;
   newestMs: number | null;
@@ -59,9 +61,17 @@ export async function inspectTarget(admin: Admin, target: Target, around: Around
   if (there === null) return false;
   if (there.length < partitions)
     throw unfit(`topic ${topic} has ${there.length} partitions, and the records come from ${partitions}`, {
-      hint: `let a new topic be made, or add some: kafka-topics --alter --topic ${topic} --partitions ${partitions}`,
+      hint: `let a new topic be made, add some (kafka-topics --alter --topic ${topic} --partitions ${partitions}), or spread records anew, by key: --repartition ${there.length}`,
       details: { topic, partitions: there.length, needed: partitions },
     });
+  if (target.isExact && there.length > partitions)
+    throw unfit(
+      `topic ${topic} has ${there.length} partitions, and records are to be spread over ${partitions}`,
+      {
+        hint: `give --repartition ${there.length}, or a topic of its own`,
+        details: { topic, partitions: there.length, needed: partitions },
+      },
+    );
   const config = await admin.topicConfig(topic);
   requireFit(config, target, around.nowMs);
   const filled = target.isAppended ? null : await filledPartition(admin, topic, around.signal);
