@@ -139,7 +139,9 @@ function brokerTexts(seen: Seen, { problem }: Flow): string[] {
 function ingesterTexts(seen: Seen, now: FlowIngester, stream: FlowStream): string[] {
   const { name, pid, status, state } = now;
   const before = seen.ingesters.get(name);
-  if (before === undefined) return [`${name} joins as pid ${pid}`];
+  const doing = `${name} is ${state}${state === "running" || now.reason === null ? "" : `: ${now.reason}`}`;
+  if (before === undefined)
+    return [`${name} joins as pid ${pid}`, ...(status === "answering" && state === "paused" ? [doing] : [])];
   const texts: string[] = [];
   if (pid !== before.pid && status === "answering") {
     const from = stream.partitions.flatMap(({ partition, settled, owner }) =>
@@ -155,8 +157,7 @@ function ingesterTexts(seen: Seen, now: FlowIngester, stream: FlowStream): strin
     if (status === "silent") texts.push(`${name} does not answer, pid ${pid}`);
     if (status === "answering") texts.push(`${name} answers again, pid ${pid}`);
   }
-  if (status === "answering" && state !== before.state)
-    texts.push(`${name} is ${state}${state === "running" || now.reason === null ? "" : `: ${now.reason}`}`);
+  if (status === "answering" && state !== before.state) texts.push(doing);
   return texts;
 }
 

@@ -20,7 +20,7 @@ function entry(version: number, change: Partial<VersionEntry> = {}): VersionEntr
   return {
     ...{ version, timestamp: "2026-11-29T20:00:00.000000Z", operation: "STREAMING UPDATE" },
     ...{ rowsAdded: "10", rowsRemoved: "0", filesAdded: 1, filesRemoved: 0, offsets: [] },
-    ...{ bytesAdded: "2048", bytesRemoved: "0", durationMs: 84 },
+    ...{ bytesAdded: "2048", bytesRemoved: "0", durationMs: 84, hasMetadata: false },
     ...change,
   };
 }
@@ -204,6 +204,15 @@ test("bars are logarithmic only where versions differ more than a hundredfold", 
   ];
   assert.deepEqual(heights(others, "bytes").heights, [0.125, 1]);
   assert.deepEqual(heights(others, "duration").heights, [0, 1]);
+});
+
+test("a schema that changed with rows is a mark, the table's making and what came back by a restore are none", () => {
+  const changed = entry(5, { hasMetadata: true });
+  assert.equal(model.kindOf(changed), "append");
+  assert.equal(model.changesTable(changed), true);
+  assert.equal(model.changesTable(entry(0, { hasMetadata: true })), false);
+  assert.equal(model.changesTable(entry(5, { operation: "RESTORE", hasMetadata: true })), false);
+  assert.equal(model.nextMark([entry(4), changed, entry(6)], 4, 1), 5);
 });
 
 test("a version is told with its bytes and how long it took, and without what its writer did not say", () => {

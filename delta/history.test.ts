@@ -87,6 +87,7 @@ test("bytes are summed both ways, unknown where a removal does not say; the dura
   );
   assert.deepEqual([other.bytesAdded, other.bytesRemoved, other.durationMs], [0, undefined, 3]);
   assert.equal(historyEntry(1, [], 5).durationMs, undefined);
+  assert.equal(historyEntry(1, [], 5).hasMetadata, false);
 });
 
 test("a file that only lost rows to a deletion vector brings neither rows nor bytes", () => {

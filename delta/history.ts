@@ -57,6 +57,7 @@ export function historyEntry(version: number, actions: readonly Action[], fileTi
     bytesRemoved: gone.some(({ size }) => size === undefined)
       ? undefined
       : gone.reduce((sum, { size = 0 }) => sum + size, 0),
+    hasMetadata: actions.some((action) => "metaData" in action),
     durationMs: number(metric(info, ["executionTimeMs", "execution_time_ms"])),
     commitInfo: info,
   };

@@ -124,6 +124,8 @@ export type HistoryEntry = {
   bytesAdded: number;
   /** Undefined where a removal does not say how large the file was. */
   bytesRemoved: number | undefined;
+  /** Whether it changed the schema, properties or other metadata, or made the table. */
+  hasMetadata: boolean;
   /** How long the work of the commit took, in ms, by what its writer told of it; undefined where it did not. */
   durationMs: number | undefined;
   commitInfo: CommitInfo | undefined;

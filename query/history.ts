@@ -25,6 +25,8 @@ export type TimelineEntry = VersionEntry & {
   bytesRemoved: string | null;
   /** How long the work of the commit took, by what its writer told of it; null where it did not. */
   durationMs: number | null;
+  /** Whether it changed the schema, properties or other metadata, or made the table. */
+  hasMetadata: boolean;
 };
 
 /** Newest first; `after` (exclusive) and `limit` bound it. Versions whose commit files were cleaned up are not there. */
@@ -46,6 +48,7 @@ export async function* readTimeline(
       bytesAdded: String(entry.bytesAdded),
       bytesRemoved: entry.bytesRemoved?.toString() ?? null,
       durationMs: entry.durationMs ?? null,
+      hasMetadata: entry.hasMetadata,
     };
 }
 

@@ -18,6 +18,10 @@ export function kindOf({ operation, rowsAdded, rowsRemoved, filesAdded }) {
   return Number(rowsAdded ?? 0) > 0 || filesAdded > 0 ? "append" : "other";
 }
 
+/** Whether columns or properties are others since this version; a commit of rows may bring them, too. @param {VersionEntry} entry */
+export const changesTable = (entry) =>
+  kindOf(entry) === "schema" || (entry.hasMetadata && entry.version > 0 && kindOf(entry) !== "restore");
+
 /** What each kind is called in the legend. @type {Readonly<Record<Kind, string>>} */
 export const KIND_NAMES = {
   append: "rows added",
@@ -144,7 +148,8 @@ export const marksOf = ({ checkpoints, unreadable }, version) => ({
  * @param {readonly VersionEntry[]} entries @param {number} version @param {1 | -1} step
  */
 export function nextMark(entries, version, step) {
-  const marks = entries.filter((entry) => kindOf(entry) !== "append" && (entry.version - version) * step > 0);
+  const isMark = (/** @type {VersionEntry} */ entry) => kindOf(entry) !== "append" || changesTable(entry);
+  const marks = entries.filter((entry) => (entry.version - version) * step > 0 && isMark(entry));
   return (step > 0 ? marks[0] : marks.at(-1))?.version ?? null;
 }
 

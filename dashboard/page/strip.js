@@ -1,6 +1,6 @@
 /** The drawing of the timeline: one bar a version, by shape what kind it is, its height by rows, bytes or duration. */
 
-import { heightsOf, kindOf } from "./model.js";
+import { changesTable, heightsOf, kindOf } from "./model.js";
 import { PAD, placeOf, within } from "./zoom.js";
 
 /**
@@ -34,7 +34,10 @@ export function drawVersions({ entries, measure, marks }, frame, colours) {
   for (const entry of within(entries, frame)) {
     const share = heights.get(entry) ?? 0;
     const tall = Math.max(kindOf(entry) === "optimize" ? 14 : 3, share * (floor - TOP));
-    drawVersion(pen, entry, { x: placeOf(frame, entry.version), floor, tall, thick }, colours);
+    const x = placeOf(frame, entry.version);
+    drawVersion(pen, entry, { x, floor, tall, thick }, colours);
+    if (changesTable(entry))
+      triangle(pen, x, kindOf(entry) === "schema" ? floor - 3 : floor - tall - 2, colours);
   }
   dots(pen, marks, frame, floor, colours);
   return canvas;
@@ -111,13 +114,6 @@ function drawVersion(pen, entry, { x, floor, tall, thick }, colours) {
   } else if (kind === "change") {
     pen.fillStyle = colours.warn;
     pen.fillRect(left, floor + 2, Math.max(2, thick), Math.min(AXIS - 2, 4 + tall / 6));
-  } else if (kind === "schema") {
-    pen.fillStyle = colours.mark;
-    pen.beginPath();
-    pen.moveTo(x, floor - 12);
-    pen.lineTo(x + 5, floor - 3);
-    pen.lineTo(x - 5, floor - 3);
-    pen.fill();
   } else if (kind === "restore") {
     pen.strokeStyle = colours.warn;
     pen.lineWidth = 2;
@@ -128,10 +124,20 @@ function drawVersion(pen, entry, { x, floor, tall, thick }, colours) {
     pen.lineTo(x - 5, floor - 8);
     pen.lineTo(x - 1, floor - 4);
     pen.stroke();
-  } else {
+  } else if (kind === "other") {
     pen.fillStyle = colours.muted;
     pen.fillRect(x - 1, floor - 3, 2, 3);
   }
+}
+
+/** On top of the bar of a version whose schema or properties are others. @param {CanvasRenderingContext2D} pen @param {number} x @param {number} foot @param {Colours} colours */
+function triangle(pen, x, foot, colours) {
+  pen.fillStyle = colours.mark;
+  pen.beginPath();
+  pen.moveTo(x, foot - 9);
+  pen.lineTo(x + 5, foot);
+  pen.lineTo(x - 5, foot);
+  pen.fill();
 }
 
 /**

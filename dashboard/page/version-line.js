@@ -2,7 +2,7 @@
 
 import { byId, h, time } from "./dom.js";
 import { clock } from "./format.js";
-import { filesOf, heightsOf, KIND_NAMES, kindOf, marksOf, tookOf, whatItDid } from "./model.js";
+import { changesTable, filesOf, heightsOf, KIND_NAMES, kindOf, marksOf, tookOf, whatItDid } from "./model.js";
 
 /** @typedef {import("../tables.ts").VersionEntry} VersionEntry */
 
@@ -22,6 +22,7 @@ export function versionLine(entry, history, table, marks) {
     entry.operation,
     ...(isReadable ? [] : [UNREADABLE]),
     whatItDid(entry),
+    changesTable(entry) ? "schema or properties changed" : "",
     filesOf(entry),
     tookOf(entry),
     hasCheckpoint ? "checkpoint" : "",
@@ -39,6 +40,7 @@ export function tipLines(entry, marks) {
   const lines = [
     `${entry.operation}, ${clock(entry.timestamp)}`,
     whatItDid(entry),
+    changesTable(entry) ? "schema or properties changed" : "",
     filesOf(entry),
     entry.durationMs === null ? "duration not told" : tookOf(entry),
     hasCheckpoint ? "checkpoint" : "",
@@ -52,17 +54,18 @@ export function tipLines(entry, marks) {
  * @param {readonly VersionEntry[]} entries @param {import("./model.js").Measure} measure @param {import("../tables.ts").VersionMarks} marks
  */
 export function showLegend(entries, measure, marks) {
-  const kinds = [...new Set(entries.map(kindOf))];
+  const kinds = new Set(entries.map(kindOf));
+  if (entries.some(changesTable)) kinds.add("schema");
   const first = entries[0]?.version ?? 0;
   const signs = [
-    ...kinds.map((kind) => ({ kind, name: KIND_NAMES[kind] })),
+    ...[...kinds].map((kind) => ({ kind, name: KIND_NAMES[kind] })),
     ...(marks.checkpoints.length > 0 ? [{ kind: "checkpoint", name: "checkpoint" }] : []),
     ...(marks.unreadable.length > 0 ? [{ kind: "unreadable", name: "cannot be read: files are gone" }] : []),
   ];
   const lost = first > 0 ? [h("span", {}, `Versions before ${first} are no longer in the log`)] : [];
   byId("legend").replaceChildren(
     ...signs.map(({ kind, name }) => h("span", { "data-kind": kind }, name)),
+    ...(heightsOf(entries, measure).isLog ? [h("span", {}, "height: logarithmic")] : []),
     ...lost,
   );
-  byId("scale").textContent = heightsOf(entries, measure).isLog ? "logarithmic" : "";
 }

@@ -80,6 +80,7 @@ export function fakeLab(versions = 12): FakeLab {
     bytesAdded: version === 0 ? "0" : String(40_000 + 500 * version),
     bytesRemoved: isOptimize(version) ? "240000" : "0",
     durationMs: version === 0 ? null : 30 + version,
+    hasMetadata: version === 0 || version === NOTE_SINCE,
     offsets: name === "orders" && !isOptimize(version) ? offsetsOf(version) : [],
   });
   const fields = (version: number) => [
