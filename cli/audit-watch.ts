@@ -1,5 +1,6 @@
 /** `lab audit watch`: looks at the audit of today and yesterday, serves what it sees as metrics, and tells of alerts. */
 
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -50,7 +51,7 @@ export async function auditWatch(context: Context, values: AuditValues): Promise
   return 0;
 }
 
-/** A watch as the command and the dashboard run it. USAGE for what is no address of a webhook. What was told is kept in the data folder, so that a new start does not tell it again. */
+/** A watch as the command and the dashboard run it. USAGE for what is no address of a webhook. What a webhook was told is kept in the data folder, so that a new start does not tell it again. */
 export async function startAuditWatch(options: {
   look: (signal: AbortSignal) => Promise<AuditLook>;
   registry: Registry;
@@ -64,13 +65,13 @@ export async function startAuditWatch(options: {
   const { look, log, data, webhook, onTell } = options;
   requireUrl(webhook);
   const observe = createAuditMetrics(options.registry);
-  const file = join(data, "audit-alerts.json");
+  // Whoever only reads the log, or the screen, is told at each start.
+  const kept = webhook === undefined ? undefined : toldFile(data, webhook);
   return watchAudit({
     ...{ log, everyMs: options.everyMs, signal: options.signal },
     look,
     onLook: observe,
-    told: await readTold(file),
-    keepTold: (told) => writeTold(file, data, told),
+    ...(kept && { told: await kept.read(), keepTold: kept.write }),
     async tell(alert, status, signal) {
       if (webhook !== undefined) await post(webhook, messageOf(alert, status, Date.now()), signal);
       const { name, severity, topic, table, origin, cause, message } = alert;
@@ -95,17 +96,25 @@ function requireUrl(text: string | undefined): void {
   });
 }
 
-async function readTold(file: string): Promise<AuditAlert[]> {
-  try {
-    return JSON.parse(await readFile(file, "utf8")) as AuditAlert[];
-  } catch {
-    // There is none, or a kill cut it short: what still holds is told once more.
-    return [];
-  }
-}
-
-async function writeTold(file: string, data: string, told: readonly AuditAlert[]): Promise<void> {
-  await mkdir(data, { recursive: true });
-  await writeFile(`${file}.new`, JSON.stringify(told));
-  await rename(`${file}.new`, file);
+/** What was told to a webhook: a file for each. */
+function toldFile(data: string, webhook: string) {
+  const file = join(
+    data,
+    `audit-told-${createHash("sha256").update(webhook).digest("hex").slice(0, 8)}.json`,
+  );
+  return {
+    async read(): Promise<AuditAlert[]> {
+      try {
+        return JSON.parse(await readFile(file, "utf8")) as AuditAlert[];
+      } catch {
+        // There is none, or a kill cut it short: what still holds is told once more.
+        return [];
+      }
+    },
+    async write(told: readonly AuditAlert[]): Promise<void> {
+      await mkdir(data, { recursive: true });
+      await writeFile(`${file}.new`, JSON.stringify(told));
+      await rename(`${file}.new`, file);
+    },
+  };
 }

@@ -46,7 +46,7 @@ const ON_S3 = "other-engines.md";
 
 test("the tutorials", { concurrency: 3, timeout: 600_000 }, async (t) => {
   const tutorials = (await readdir(folder)).filter((name) => name !== "README.md");
-  assert.ok(tutorials.length >= 8, tutorials.join());
+  assert.equal(tutorials.length, 10);
   const pages = [...tutorials, "../how-it-works.md"];
   const broker = { KAFKA_BROKERS: (await sharedBroker()).join(","), LAB_FLUSH_LATENCY: "1m" };
   await Promise.all(
