@@ -11,9 +11,28 @@ import { openQuery, type Query } from "../query/query.ts";
 import type { AskedPoint } from "../query/resolve.ts";
 import { describeVersion, type VersionDetail } from "../query/show.ts";
 import { followRows, type NewRows } from "./follow-rows.ts";
+import {
+  type HybridRecordsOptions,
+  type KafkaRecord,
+  type RecordBatch,
+  type RecordsOptions,
+  tableRecords,
+  tableThenTopic,
+  workOf,
+} from "./records.ts";
 
 export { ERRORS, type ErrorCode, LabError } from "../core/errors.ts";
-export type { Cell, NewRows, TableDiff, VersionDetail, VersionEntry };
+export type {
+  Cell,
+  HybridRecordsOptions,
+  KafkaRecord,
+  NewRows,
+  RecordBatch,
+  RecordsOptions,
+  TableDiff,
+  VersionDetail,
+  VersionEntry,
+};
 
 /**
  * A row by the names of its columns. Values are those of the lab's JSON: integers beyond 32 bits and decimals as text, so that none is rounded;
@@ -55,6 +74,13 @@ export type DeltaTable = {
   diff(from: number, to: number, options?: { maxRows?: number }): Promise<TableDiff>;
   /** Rows of versions after `after` (default: the newest) as they are committed, without end; leave the loop, or abort, to stop. */
   follow(options?: { after?: number; signal?: AbortSignal }): AsyncIterable<NewRows>;
+  /**
+   * The Kafka records that rows came from, in Kafka's order: partitions in theirs, merged by time. The last batch of a version has none. ORIGIN_MISSING for a
+   * table without `_kafka`, TABLE_REWRITTEN, VERSION_EXPIRED.
+   */
+  records(options?: RecordsOptions): AsyncIterable<RecordBatch>;
+  /** The table up to the offset it has settled, then the live topic at the next one, without end: no gap, no double. OFFSET_EXPIRED, TOPIC_RESET. */
+  hybridRecords(options: HybridRecordsOptions): AsyncIterable<RecordBatch>;
   /** Lets go of what is open. Nothing may be asked afterwards. */
   close(): Promise<void>;
 };
@@ -82,12 +108,17 @@ export async function openTable(uri: string, options: OpenOptions = {}): Promise
     await query.close();
     throw error;
   }
-  return tableOf(query, { name, uri: place, signal });
+  return tableOf(query, { name, uri: place, signal, limits: options.limits });
 }
 
 function tableOf(
   query: Query,
-  { name, uri, signal }: { name: string; uri: string; signal: AbortSignal },
+  {
+    name,
+    uri,
+    signal,
+    limits,
+  }: { name: string; uri: string; signal: AbortSignal; limits: OpenOptions["limits"] },
 ): DeltaTable {
   const named = () => query.catalog.open(name, signal);
   async function* ask(sql: string, at: At | undefined): AsyncIterable<Row> {
@@ -99,6 +130,12 @@ function tableOf(
       await running.close();
     }
   }
+  const until = (other: AbortSignal | undefined) =>
+    other === undefined ? signal : AbortSignal.any([signal, other]);
+  const around = (other: AbortSignal | undefined) => ({
+    work: workOf(limits, query.context.cache),
+    signal: until(other),
+  });
   const all = `SELECT * FROM "${name.replaceAll('"', '""')}"`;
   return {
     name,
@@ -127,8 +164,15 @@ function tableOf(
       return diffDocument(await diffVersions(query.context, await named(), { from, to, maxRows, signal }));
     },
     follow(asked = {}) {
-      const either = asked.signal === undefined ? signal : AbortSignal.any([signal, asked.signal]);
-      return followRows(query.context, all, { after: asked.after, signal: either });
+      return followRows(query.context, all, { after: asked.after, signal: until(asked.signal) });
+    },
+    async *records(asked = {}) {
+      const { table } = await named();
+      yield* tableRecords(table, asked, around(asked.signal));
+    },
+    async *hybridRecords(asked) {
+      const { table } = await named();
+      yield* tableThenTopic(table, asked, around(asked.signal));
     },
     close: () => query.close(),
   };

@@ -9,6 +9,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { kafkaField } from "../engine/kafka-column.ts";
 import { sqlTable } from "./support/sql-table.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -71,12 +72,27 @@ async function ordersTable(folder: string): Promise<void> {
   }
 }
 
+/** Two records in version 1, of which version 2 takes the first. */
+async function clicksTable(folder: string): Promise<void> {
+  const kafka = kafkaField(false).type;
+  const { append } = await sqlTable(join(folder, "lab-data", "tables", "clicks"), {
+    page: "string",
+    _kafka: kafka,
+  });
+  const click = (offset: number, page: string) =>
+    `SELECT '${page}' AS page, {'topic': 'clicks', 'partition': 0, 'offset': ${offset}::BIGINT, 'timestamp': make_timestamptz(${offset}), 'generation': 0} AS _kafka`;
+  const add = await append({ select: `${click(0, "/")} UNION ALL ${click(1, "/a")}` });
+  await append({ select: click(1, "/a"), removes: [add!], operation: "DELETE" });
+}
+
 const TYPED = `
 import { type At, type DeltaTable, LabError, openTable, type Row } from "delta-stream-lab";
 const at: At = { version: 1 };
 const table: DeltaTable = await openTable("./lab-data/tables/orders", { name: "o" });
 const rows: Row[] = await table.query("SELECT * FROM o", at);
 for await (const { version, offsets } of table.history()) console.log(version, offsets[0]?.topic);
+for await (const { records, position } of table.records({ follow: false }))
+  await table.hybridRecords({ topic: "t", kafka: { brokers: [String(records[0]?.offset)] }, from: { position } });
 // @ts-expect-error a version is a number
 await table.query("SELECT * FROM o", { version: "1" });
 console.log(rows, new LabError("USAGE", "x").code);
@@ -92,6 +108,7 @@ test("the package is packed, installed into an empty folder, used from there, an
   await mkdir(home);
   const own = await install(file, home);
   await ordersTable(home);
+  await clicksTable(home);
 
   await t.test("what was installed is what the package says it needs, and nothing of it ran", async () => {
     const { dependencies } = JSON.parse(await readFile(join(own, "package.json"), "utf8")) as {
@@ -108,17 +125,18 @@ test("the package is packed, installed into an empty folder, used from there, an
   await t.test("every example of docs/api.md runs", async () => {
     const page = await readFile(join(root, "docs", "api.md"), "utf8");
     const examples = [...page.matchAll(/^```js\n(.*?)^```$/gms)].map(([, code]) => code!);
-    assert.equal(examples.length, 4);
+    assert.equal(examples.length, 5);
     const printed: string[] = [];
     for (const code of examples) {
       await writeFile(join(home, "example.mjs"), code);
       printed.push(await run(process.execPath, ["example.mjs"], home));
     }
-    const [asked, offsets, followed, refused] = printed;
+    const [asked, offsets, followed, streamed, refused] = printed;
     assert.match(asked!, /status: 'paid', n: '2'.*status: 'shipped', n: '2'/s);
     assert.match(asked!, /\[ \{ n: '2' \} \]/);
     assert.match(offsets!, /^2 .* orders-0 2\.\.3\n1 .* orders-0 0\.\.1\n0 /);
     assert.equal(followed, "1 2\n2 2\n");
+    assert.equal(streamed, 'insert 0 0n {"page":"/"}\ninsert 0 1n {"page":"/a"}\ndelete 0 0n {"page":"/"}\n');
     assert.equal(refused, "NOT_A_TABLE\n");
   });
 
