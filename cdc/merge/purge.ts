@@ -12,9 +12,9 @@ const DAY_MS = 86_400_000;
 const KEPT_MS = 8 * DAY_MS;
 const EVERY_MS = 3_600_000;
 
-/** The rows that are to be forgotten with the next commit: none but once an hour. Rows whose time is not known are kept. */
+/** The rows that are to be forgotten with the next commit: none but with the first one and then once an hour. Rows whose time is not known are kept. */
 export function createPurging(now: () => number): (index: KeyIndex, snapshot: Snapshot) => Located[] {
-  let lastMs = now();
+  let lastMs = Number.NEGATIVE_INFINITY;
   return (index, { metadata }) => {
     const nowMs = now();
     if (nowMs - lastMs < EVERY_MS) return [];
