@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
+import { openTable as openTableForPrograms } from "../api/table.ts";
 import { openTable } from "../delta/open.ts";
 import { openStore } from "../delta/store/open.ts";
 import { connectKafka } from "../kafka/client.ts";
@@ -354,4 +355,26 @@ test("what cannot be replayed is refused before the first record, with the way o
       .sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)),
     ids(0, 9).map((id) => ({ id, name: `n${id}` })),
   );
+
+  // A program reads what the table has, then what only the topic has, and goes on from a place that it kept.
+  await write(topic, [message(9)]);
+  const opened = await openTableForPrograms(table);
+  try {
+    const seen: number[] = [];
+    let from: { position: string } | undefined;
+    for (const until of [9, 10]) {
+      const asked = { topic, kafka: { brokers }, ...(from === undefined ? {} : { from }) };
+      for await (const { records, position } of opened.hybridRecords(asked)) {
+        seen.push(...records.map(({ value }) => (JSON.parse(String(value)) as { id: number }).id));
+        from = { position };
+        if (seen.length >= until) break;
+      }
+    }
+    assert.deepEqual(
+      seen.sort((a, b) => a - b),
+      ids(0, 10),
+    );
+  } finally {
+    await opened.close();
+  }
 });
