@@ -209,6 +209,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
     const startedMs = now();
     await writer.encode(content, signal);
     spare = content.spent;
+    content.spent = null;
     tellOfChunk({ metrics, content, messages, seconds: (now() - startedMs) / 1000 });
     dispatch({ type: "encoded", chunk: id });
   }
