@@ -25,7 +25,7 @@ test("an unknown benchmark is refused with those there are", async () => {
   const { status, err } = await bench("injest");
   assert.equal(status, 2);
   assert.match(err, /no such benchmark: injest \(USAGE\)/);
-  assert.match(err, /lab bench ingest, latency, .*query or report/);
+  assert.match(err, /lab bench ingest, latency, .*dashboard or report/);
 });
 
 test("results that could not be kept are refused before anything is measured", async (t) => {

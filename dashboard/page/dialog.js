@@ -37,7 +37,8 @@ export function connectDialog() {
 const KEYS = [
   ["[ and ]", "previous and next version"],
   ["Left, Right", "on the timeline: previous and next version"],
-  ["Page Up, Page Down", "on the timeline: a tenth of the way"],
+  ["Page Up, Page Down", "on the timeline: a tenth of what it shows"],
+  ["+, -, 0", "on the timeline: fewer versions, more, all of them; the wheel and two fingers do it, too"],
   ["Home, End", "on the timeline: oldest and newest version"],
   ["m, M", "on the timeline: next and previous version that is not a plain append"],
   ["g", "on the timeline: type a version, a time, or PARTITION:OFFSET"],

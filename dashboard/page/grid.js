@@ -184,7 +184,7 @@ function widthOf({ name, type }, n, rows) {
   const longest = rows
     .slice(0, MEASURED_ROWS)
     .reduce((most, row) => Math.max(most, cell(row[n], type)?.length ?? 4), 0);
-  const head = Math.max(Math.min(name.length, 30) * NAME_PX, Math.min(type.length, 18) * TYPE_PX);
+  const head = Math.max(Math.min(name.length, 30) * NAME_PX, Math.min(type.length, 18) * TYPE_PX) + 6;
   return Math.round(Math.max(Math.min(longest, 38) * CELL_PX, head)) + 24;
 }
 
