@@ -29,13 +29,14 @@ export function createDebeziumDecoder(options: DebeziumOptions): ChangeDecoder {
   let keyColumns = options.keyColumns ?? null;
   let promised: ChangeDecoder["promised"] = null;
   let promisedBy: string | null = null;
-  /** The key of each partition's last message, where that deleted it. */
-  const deleted = new Map<number, string>();
+  /** Of each partition the last message, where that was a delete. */
+  const deleted = new Map<number, { key: string; offset: bigint }>();
 
   function decode(message: ChangeMessage): DecodedChange {
     const decoded = decodeOne(message);
     const [change] = "changes" in decoded ? decoded.changes : [];
-    if (change?.kind === "delete") deleted.set(message.partition, change.key);
+    if (change?.kind === "delete")
+      deleted.set(message.partition, { key: change.key, offset: message.offset });
     else deleted.delete(message.partition);
     return decoded;
   }
@@ -137,8 +138,12 @@ export function createDebeziumDecoder(options: DebeziumOptions): ChangeDecoder {
     if (key === null)
       return fault("CDC_KEY_MISSING", "a message without a value has no JSON object as its key");
     const told = rowChanges(message, { kind: "delete", row: key, before: null, keyColumns, position: null });
-    const isBehindDelete = "changes" in told && told.changes[0]?.key === deleted.get(message.partition);
-    return isBehindDelete ? { skipped: "tombstone" } : told;
+    const last = deleted.get(message.partition);
+    // What is read once more begins before it.
+    const isBehind = last !== undefined && message.offset > last.offset;
+    return isBehind && "changes" in told && told.changes[0]?.key === last.key
+      ? { skipped: "tombstone" }
+      : told;
   }
 
   function upsert(

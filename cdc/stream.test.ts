@@ -172,6 +172,12 @@ test("rows that were there before are older than any change (hudi#7152, hudi#719
   fixture.kafka.append("t", 0, [message("u", 1, { v: "changed" }, source(1))]);
   await start(fixture, { cdc: { keyColumns: ["id"] } }).ended;
   assert.deepEqual(await fixture.rows("SELECT id, v FROM t"), [{ id: 1n, v: "changed" }]);
+  const { metadata } = await (await openTable(store, signal)).latest(signal);
+  assert.deepEqual(
+    [metadata.configuration["lab.cdc.key"], metadata.configuration["lab.cdc.deletes"]],
+    ['["id"]', "hidden"],
+    "it says what it is from now on",
+  );
 });
 
 test("soft deletes are seen with their mark, where queries are told to show them", async (t) => {

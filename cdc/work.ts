@@ -6,9 +6,7 @@
 import { LabError } from "../core/errors.ts";
 import { requireStanding } from "../delta/standing.ts";
 import type { Snapshot } from "../delta/table.ts";
-import type { StructType } from "../delta/types.ts";
 import type { BadRecord } from "../engine/encoder.ts";
-import { KEY_PROPERTY } from "../engine/hidden-rows.ts";
 import { createRawBatch, type RawBatch } from "../engine/raw-batch.ts";
 import { type ChunkContent, type Letter, sumCounts } from "../ingest/chunk.ts";
 import type { Opened } from "../ingest/destination.ts";
@@ -23,13 +21,15 @@ import type { Change, Truncate } from "./change.ts";
 import { changesOf } from "./chunk-changes.ts";
 import type { ChangeDecoder } from "./decoder.ts";
 import { fold } from "./fold.ts";
-import { CDC_FIELD, keyedProperties } from "./merge/cdc-field.ts";
+import { keyOf, nameKey, requireKey, withCdc } from "./keyed-table.ts";
+import { keyedProperties } from "./merge/cdc-field.ts";
 import { openChangeDecoder } from "./open-decoder.ts";
 import type { CdcOptions } from "./options.ts";
 
 export type MergingOptions = CdcOptions & {
   topic: string;
   onBadRecord: "deadletter" | "stop";
+  onUnknownField: "add" | "ignore" | "deadletter";
   /** Told of each commit. */
   onMerged: (told: Merged) => void;
   /** Once, when the first change comes that has no position in its source: only Kafka's offsets order such changes. */
@@ -54,17 +54,7 @@ export function createMerging(
   const held = new WeakMap<ChunkContent, Held>();
   let decoder: ChangeDecoder | null = null;
   let isUnordered = false;
-
-  function requireFit(table: Snapshot): void {
-    const stored = keyOf(table);
-    const told = options.keyColumns;
-    if (stored && told && JSON.stringify(stored) !== JSON.stringify(told))
-      throw new LabError(
-        "SCHEMA_MISMATCH",
-        `the key of the table is ${stored.join(", ")}, and the stream's is ${told.join(", ")}`,
-        { hint: "leave the key out, or merge into another table" },
-      );
-  }
+  const deletes = options.softDelete ? "shown" : "hidden";
 
   /** The key of the table that is there counts. */
   function decoderFor(table: Snapshot | null): ChangeDecoder {
@@ -92,7 +82,8 @@ export function createMerging(
   }
 
   async function publish(input: PublishInput): Promise<Published> {
-    const { rows, signal, onStep } = input;
+    const { signal, onStep } = input;
+    let { rows } = input;
     const early = rows && overtaken(input, rows);
     if (early) return early;
     onStep("before-upload");
@@ -103,6 +94,9 @@ export function createMerging(
     if (lettered.kind === "rejected") return lettered;
     onStep("after-letters");
     if (!rows) return { kind: "committed", rows: null, letters: lettered.letters, routed: [] };
+    const named = await nameKey(rows, decoder?.keyColumns ?? null, deletes, signal);
+    if (named.kind === "rejected") return named;
+    rows = named.rows;
     for (;;) {
       const asked = request(input, rows);
       const result = await outlast(input, () => merger.apply(asked.request));
@@ -132,7 +126,7 @@ export function createMerging(
       all.flatMap(({ changes }) => changes),
       all.flatMap(({ truncates }) => truncates),
     );
-    const promised = decoder?.promised;
+    const promised = options.onUnknownField === "add" ? decoder?.promised : null;
     const schema = withCdc(promised ? grown(snapshot.schema, promised, undefined) : snapshot.schema);
     const told = (counts: MergeCounts) => merged(input, all, { ...counts, uncertain: folded.uncertain });
     const request: MergeRequest = {
@@ -190,11 +184,10 @@ export function createMerging(
   return {
     encode,
     publish,
-    requireFit,
+    requireFit: (table) => requireKey(table, options.keyColumns),
     tableFor(schema) {
       const keyColumns = decoder?.keyColumns ?? options.keyColumns;
       if (!keyColumns) return null;
-      const deletes = options.softDelete ? "shown" : "hidden";
       return { schema: withCdc(schema), configuration: keyedProperties(keyColumns, { deletes }) };
     },
     close: () => merger.close(),
@@ -244,27 +237,6 @@ function merged(
     for (const [kind, number] of held.skipped) skipped[kind] = (skipped[kind] ?? 0) + number;
   const letters = input.chunks.reduce((sum, chunk) => sum + chunk.letters.length, 0);
   return { ...counts, letters, skipped };
-}
-
-/** The columns that make the key of a table; null where it does not say. CORRUPT_LOG where the property is none of ours. */
-function keyOf({ metadata }: Snapshot): string[] | null {
-  const text = metadata.configuration[KEY_PROPERTY];
-  if (text === undefined) return null;
-  try {
-    const columns: unknown = JSON.parse(text);
-    if (Array.isArray(columns) && columns.length > 0 && columns.every((one) => typeof one === "string"))
-      return columns;
-  } catch {
-    // Told below.
-  }
-  throw new LabError("CORRUPT_LOG", `table property ${KEY_PROPERTY} is no list of columns: ${text}`, {
-    hint: `set it to the JSON array of the columns that make a key, such as ["id"]`,
-  });
-}
-
-function withCdc(schema: StructType): StructType {
-  if (schema.fields.some(({ name }) => name === CDC_FIELD.name)) return schema;
-  return { type: "struct", fields: [...schema.fields, CDC_FIELD] };
 }
 
 const placeText = ({ partition, offset, generation }: Change["place"]) =>

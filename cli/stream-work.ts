@@ -42,7 +42,7 @@ export function createWorks(shared: {
     });
     return createMerging(
       {
-        ...{ ...cdc, topic, onBadRecord },
+        ...{ ...cdc, topic, onBadRecord, onUnknownField },
         onMerged: (told) => {
           metrics.merged(told);
           log.info({ event: "merged", topic, table, ...told }, "merged");

@@ -27,6 +27,7 @@ export function start(fixture: Fixture, { cdc = {}, options = {}, more = {} }: T
             softDelete: false,
             topic: "t",
             onBadRecord,
+            onUnknownField: "add",
             onMerged: () => {},
             onUnordered: () => {},
             ...cdc,
