@@ -19,7 +19,7 @@ import { seeded } from "./support/seeded.ts";
 import { until } from "./support/until.ts";
 
 const FAILPOINTS = ["before-upload", "after-letters", "after-upload", "after-commit", "in-checkpoint"];
-const RANDOM_KILLS = 8;
+const RANDOM_KILLS = 6;
 /** Messages of the history that are there before anything else. */
 const FIRST = 200;
 
