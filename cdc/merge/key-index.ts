@@ -85,7 +85,8 @@ export function createKeyIndex(options: {
   const files = new Map<number, IndexedFile>();
   const numbers = new Map<string, number>();
   let version = -1;
-  let types = "";
+  /** Of the key columns, as the entries are hashed. */
+  let types: readonly string[] = [];
   let made = 0;
 
   const keyOf = (add: Add) => fileKey(store.root, add.path, add.deletionVector);
@@ -155,9 +156,9 @@ export function createKeyIndex(options: {
 
   return {
     async follow(snapshot, signal) {
-      const keyTypes = keyColumns.map((name) => keyType(snapshot, name)).join();
+      const keyTypes = keyColumns.map((name) => keyType(snapshot, name));
       // The text of a key, which is what is hashed, is one of its type.
-      if (keyTypes !== types) {
+      if (keyTypes.join() !== types.join()) {
         keys = createKeyTable();
         files.clear();
         numbers.clear();
@@ -177,7 +178,7 @@ export function createKeyIndex(options: {
           await load(snapshot, fresh, signal);
         } catch (error) {
           // Half of a file is in it.
-          types = "";
+          types = [];
           throw error;
         }
       }
@@ -187,7 +188,7 @@ export function createKeyIndex(options: {
       const session = await instance.session();
       try {
         const isKeyless = keyColumns.map((name) => `${quoteName(name)} IS NULL`).join(" OR ");
-        const columns = ["file_row_number", `(${isKeyless})`, ...hashesOf(keyColumns)];
+        const columns = ["file_row_number", `(${isKeyless})`, ...hashesOf(keyColumns, types)];
         const stored = new Map<number, Located>();
         const hashes = new Map<number, KeyHash>();
         const [doubled, keyless, twins]: [number[], number[], number[]] = [[], [], []];
@@ -256,11 +257,19 @@ function keyType({ schema }: Snapshot, name: string): string {
   });
 }
 
-/** Two hashes of a key as SQL: of its values, and of their texts, each of which is told apart from its neighbour by its length. */
-function hashesOf(keyColumns: readonly string[]): [string, string] {
-  const names = keyColumns.map((name) => quoteName(name));
-  const texts = names.map((name) => `len(${name}::VARCHAR) || ':' || ${name}::VARCHAR`);
-  return [`(hash(${names.join(", ")}) >> 1)::BIGINT`, `(hash(${texts.join(" || ")}) >> 1)::BIGINT`];
+/**
+ * Two hashes of a key as SQL: of the texts of its values, and of these in one piece, each told apart from its neighbour by its length. Texts in
+ * the types of the table, where values fit them: a batch may bring a wider type.
+ */
+function hashesOf(keyColumns: readonly string[], types?: readonly string[]): [string, string] {
+  const texts = keyColumns.map((column, i) => {
+    const name = quoteName(column);
+    if (types === undefined) return `${name}::VARCHAR`;
+    const narrow = `TRY_CAST(${name} AS ${types[i]})`;
+    return `CASE WHEN ${narrow} = ${name} THEN ${narrow}::VARCHAR ELSE ${name}::VARCHAR END`;
+  });
+  const piece = texts.map((text) => `len(${text}) || ':' || ${text}`).join(" || ");
+  return [`(hash(${texts.join(", ")}) >> 1)::BIGINT`, `(hash(${piece}) >> 1)::BIGINT`];
 }
 
 function hashOf(one: bigint, other: bigint): KeyHash {

@@ -257,6 +257,36 @@ test("a key that comes through another Kafka partition is refused unless its pos
   });
 });
 
+test("a key whose column gets a wider type with the batch is still that key", async (t) => {
+  const widening = { configuration: { "delta.enableTypeWidening": "true" } };
+  const one = await mergeTable(t, { id: "integer", n: "long" }, widening);
+  await one.merge([upsert({ id: 1, n: 1 }, { at: 1 }), upsert({ id: 2, n: 2 }, { at: 2 })]);
+  const wide = [upsert({ id: 1, n: 3 }, { at: 3 }), upsert({ id: 5_000_000_000, n: 4 }, { at: 4 })];
+  assert.deepEqual(await one.merge(wide), { ...none, inserted: 1, updated: 1 });
+  assert.deepEqual(
+    await one.merge([upsert({ id: 2, n: 5 }, { at: 5 }), remove({ id: 5_000_000_000 }, { at: 6 })]),
+    {
+      ...{ ...none, updated: 1, deleted: 1 },
+    },
+  );
+  assert.deepEqual(await one.query("SELECT id, n FROM t WHERE NOT _cdc.deleted ORDER BY id"), [
+    [1, 3],
+    [2, 5],
+  ]);
+});
+
+test("a key that does not fit the type that its column had is none of those that are there", async (t) => {
+  const widening = { configuration: { "delta.enableTypeWidening": "true" } };
+  const one = await mergeTable(t, { id: "decimal(6,2)", n: "long" }, widening);
+  await one.merge([upsert({ id: 7.12, n: 1 }, { at: 1 })]);
+  const fine = [upsert({ id: 7.1234, n: 2 }, { at: 2 }), upsert({ id: 7.12, n: 3 }, { at: 3 })];
+  assert.deepEqual(await one.merge(fine), { ...none, inserted: 1, updated: 1 });
+  assert.deepEqual(await one.query("SELECT id::VARCHAR, n FROM t ORDER BY id"), [
+    ["7.1200", 3],
+    ["7.1234", 2],
+  ]);
+});
+
 test("new columns and wider types come with the rows that need them", async (t) => {
   const one = await mergeTable(
     t,
