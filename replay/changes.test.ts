@@ -6,6 +6,7 @@ import { isLabError } from "../core/errors.ts";
 import type { Action, DeletionVector } from "../delta/actions.ts";
 import { serializeCommit } from "../delta/commit-file.ts";
 import { commitPath } from "../delta/log-names.ts";
+import type { DataType } from "../delta/types.ts";
 import { type LakeTable, lakeTable, placesOf, signal, type TestRow } from "../test/support/lake-table.ts";
 import { deleteRows } from "../upkeep/delete.ts";
 import { updateRows } from "../upkeep/update.ts";
@@ -196,4 +197,28 @@ test("rows that name no record are counted with the version that brought them", 
     batches.filter(({ withoutOrigin }) => withoutOrigin > 0).map(({ version }) => version),
     [2],
   );
+});
+
+test("rows that a table hides from readers are not sent, and one that is hidden from now on is told as gone", async (t) => {
+  const _cdc = {
+    type: "struct",
+    fields: [{ name: "deleted", type: "boolean", nullable: true, metadata: {} }],
+  };
+  const lake = await lakeTable(t, {
+    columns: { ...COLUMNS, _cdc: _cdc as DataType },
+    configuration: { "lab.cdc.deletes": "hidden" },
+  });
+  const row = (offset: number, isHidden: boolean): TestRow => ({
+    ...{ partition: 0, offset, ms: 1000 + offset },
+    columns: `${offset}::BIGINT AS id, 'v' AS v, {'deleted': ${isHidden}} AS _cdc`,
+  });
+  await lake.append([row(0, false), row(1, true), row(2, false)]);
+  assert.deepEqual(
+    (await lake.read()).map(({ value }) => String(value)),
+    ['{"id":0,"v":"v"}', '{"id":2,"v":"v"}'],
+  );
+  const work = { scratchDir: join(lake.folder, "upkeep"), signal };
+  await updateRows(lake.table, { set: { _cdc: "{'deleted': true}" }, where: "id = 2", ...work });
+  const batches = await drain(lake, { from: { version: 1 } });
+  assert.deepEqual(told(recordsOf(batches)), ["insert 0:0 v", "insert 0:2 v", "delete 0:2 v"]);
 });

@@ -31,14 +31,14 @@ const GROUP_BYTES = 1024 ** 3;
 const CUT_TEXT = 32;
 
 /**
- * Makes `entries(file, topic, part, gen, lo, hi, n, tlo, thi)`: one line for each file, topic, generation and partition; offsets and times
- * (microseconds) with both ends included. Rows that name no record are lines with NULL as their offsets.
+ * Makes `entries(file, topic, part, gen, lo, hi, n, tlo, thi, untimed)`: one line for each file, topic, generation and partition; offsets and times
+ * (microseconds) with both ends included; `untimed` where some rows have no time. Rows that name no record are lines with NULL as their offsets.
  */
 export async function indexFiles(options: IndexOptions): Promise<void> {
   const { engine, table, rows, adds, signal } = options;
   await engine.run(
     `CREATE TEMP TABLE entries (file INTEGER, topic VARCHAR, part INTEGER, gen INTEGER,
-       lo BIGINT, hi BIGINT, n BIGINT, tlo BIGINT, thi BIGINT)`,
+       lo BIGINT, hi BIGINT, n BIGINT, tlo BIGINT, thi BIGINT, untimed BOOLEAN)`,
     { signal },
   );
   // Statistics speak of all rows of a file, by the names that these have in it.
@@ -77,7 +77,7 @@ async function readGroup(options: IndexOptions, places: readonly number[]): Prom
     const files = `[${places.join(", ")}]::INTEGER[]`;
     await engine.run(
       `INSERT INTO entries
-       SELECT (${files})["lab file" + 1], topic, part, gen, min(off), max(off), count(*), min(us), max(us)
+       SELECT (${files})["lab file" + 1], topic, part, gen, min(off), max(off), count(*), min(us), max(us), bool_or(us IS NULL)
        FROM (SELECT "lab file", ${origin.topic} AS topic, ${origin.partition} AS part, ${origin.generation} AS gen,
                CASE WHEN ${origin.topic} IS NOT NULL AND ${origin.partition} IS NOT NULL THEN ${origin.offset} END AS off,
                ${origin.micros} AS us FROM ${rows.of("to_index", places)})
@@ -97,7 +97,7 @@ type Stats = {
   tightBounds?: boolean;
   minValues?: { _kafka?: Bounds };
   maxValues?: { _kafka?: Bounds };
-  nullCount?: { _kafka?: { offset?: number } };
+  nullCount?: { _kafka?: { offset?: number; timestamp?: number } };
 };
 type Bounds = {
   topic?: unknown;
@@ -113,6 +113,7 @@ export function entryOf({ stats, deletionVector }: Add): string | undefined {
   const { numRecords, tightBounds, minValues, maxValues, nullCount } = JSON.parse(stats) as Stats;
   const [min, max] = [minValues?._kafka, maxValues?._kafka];
   if (numRecords === undefined || tightBounds === false || nullCount?._kafka?.offset !== 0) return undefined;
+  if (nullCount._kafka.timestamp !== 0) return undefined;
   if (min === undefined || max === undefined) return undefined;
   const { topic, partition, generation } = min;
   if (typeof topic !== "string" || topic.length >= CUT_TEXT || topic !== max.topic) return undefined;
@@ -123,5 +124,7 @@ export function entryOf({ stats, deletionVector }: Add): string | undefined {
   if (Number.isNaN(from) || Number.isNaN(to)) return undefined;
   // Times are cut down to milliseconds, the later one too.
   const micros = `${from * 1000}, ${(to + 1) * 1000}`;
-  return [quoteText(topic), partition, generation, min.offset, max.offset, numRecords, micros].join(", ");
+  return [quoteText(topic), partition, generation, min.offset, max.offset, numRecords, micros, false].join(
+    ", ",
+  );
 }

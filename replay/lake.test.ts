@@ -91,6 +91,13 @@ test("records come in the order of their partitions, merged by time, however fil
   );
 });
 
+test("a record without a time, in a file whose others have one, holds its place at the very beginning", async (t) => {
+  const lake = await lakeTable(t, { windowRows: 1 });
+  await lake.append([row(0, 0, 1)]);
+  await lake.append([row(1, 0, null), row(1, 1, 2)]);
+  assert.deepEqual(placesOf(await lake.read()), ["1:0", "0:0", "1:1"]);
+});
+
 test("key, headers, time and value are those of the record", async (t) => {
   const lake = await lakeTable(t, { columns: { id: "long", name: "string" }, keepRaw: true });
   const columns = "7::BIGINT AS id, 'a'::VARCHAR AS name";

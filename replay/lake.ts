@@ -8,6 +8,7 @@ import type { Store } from "../delta/store/store.ts";
 import type { Snapshot } from "../delta/table.ts";
 import { locateFiles } from "../engine/data-files.ts";
 import type { FileCache } from "../engine/file-cache.ts";
+import { visibleRows } from "../engine/hidden-rows.ts";
 import { type Engine, openEngine, quoteText } from "../engine/instance.ts";
 import type { ExactRecord } from "../kafka/ports.ts";
 import { explainFailure } from "./failure.ts";
@@ -168,12 +169,15 @@ async function rowsOf(
   engine: Engine,
   { table, store, changes, signal }: LakeOptions,
 ): Promise<{ origin: Origin; rows: Rows }> {
-  const origin = originOf(table.schema, store.root);
-  if (changes === undefined) return { origin, rows: allRows(origin) };
+  const shown = visibleRows(table);
+  const whole = originOf(table.schema, store.root);
+  // What the table keeps for itself came with no message.
+  const origin = { ...whole, columns: whole.columns.filter(({ name }) => name !== shown?.column) };
+  if (changes === undefined) return { origin, rows: allRows(origin, shown) };
   // A kept value says nothing of what became of its row.
   const columns = origin.columns.filter(({ name }) => changes.kind !== "told" || name !== CHANGE_COLUMN);
   const made = { ...origin, columns, raw: undefined };
-  return { origin: made, rows: await changedRows(engine, made, changes, signal) };
+  return { origin: made, rows: await changedRows(engine, made, { changes, shown }, signal) };
 }
 
 async function chooseTopic(engine: Engine, asked: string | undefined, root: string, signal: AbortSignal) {

@@ -1,6 +1,7 @@
 /** Which rows of the files are read: all of a version's, or those that a version changed, with what became of them. */
 
 import { LabError } from "../core/errors.ts";
+import type { visibleRows } from "../engine/hidden-rows.ts";
 import { type Engine, quoteName } from "../engine/instance.ts";
 import type { LakeRecord } from "./lake.ts";
 import type { Origin } from "./origin.ts";
@@ -40,18 +41,28 @@ export type Rows = {
   arePaired: boolean;
 };
 
-export function allRows({ index }: Origin): Rows {
-  return { of: (view) => quoteName(view), index, isChange: false, areWhole: true, arePaired: false };
+/** Rows that the table hides from readers are no rows here either. */
+export type Shown = ReturnType<typeof visibleRows>;
+
+export function allRows({ index }: Origin, shown: Shown): Rows {
+  const isAll = shown === undefined;
+  return { of: (view) => shownOf(view, shown), index, isChange: false, areWhole: isAll, arePaired: false };
+}
+
+function shownOf(view: string, shown: Shown): string {
+  const name = quoteName(view);
+  return shown === undefined ? name : `(SELECT * FROM ${name} WHERE ${shown.condition})`;
 }
 
 /** Rows of changes; of a place that went and one that came, the first stands before the second. */
 export async function changedRows(
   engine: Engine,
   { index }: Origin,
-  changes: ChangedParts,
+  { changes, shown }: { changes: ChangedParts; shown: Shown },
   signal: AbortSignal,
 ): Promise<Rows> {
-  const ofAll = { of: quoteName, isChange: true, areWhole: true, arePaired: false };
+  const of = (view: string) => shownOf(view, shown);
+  const ofAll = { of, isChange: true, areWhole: shown === undefined, arePaired: false };
   if (changes.kind === "brought") return { ...ofAll, index: `(${index}) * 2 + 1` };
   if (changes.kind === "told") {
     const side = `CASE WHEN ${CHANGE_COLUMN} IN ('insert', 'update_postimage') THEN 1 ELSE 0 END`;
@@ -81,7 +92,7 @@ export async function changedRows(
   }
   return {
     of: (view, places) =>
-      `(SELECT w.*, f.side AS "lab side" FROM ${quoteName(view)} AS w
+      `(SELECT w.*, f.side AS "lab side" FROM ${of(view)} AS w
         JOIN changed_files AS f ON f.file = ([${places.join(", ")}]::INTEGER[])[w."lab file" + 1]
         WHERE NOT f.is_part OR (f.file, w."lab row") IN (SELECT (file, "row") FROM changed_rows))`,
     index: `(${index}) * 2 + "lab side"`,

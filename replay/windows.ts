@@ -36,7 +36,7 @@ export async function beginWindows(engine: Engine, after: Progress, signal: Abor
     );
   }
   await engine.run(
-    `UPDATE entries SET tlo = coalesce(tlo, ${NO_TIME}), thi = coalesce(thi, ${NO_TIME});
+    `UPDATE entries SET tlo = CASE WHEN untimed THEN ${NO_TIME} ELSE coalesce(tlo, ${NO_TIME}) END, thi = coalesce(thi, ${NO_TIME});
      DELETE FROM entries AS e USING positions AS p WHERE e.part = p.part AND (e.gen, e.hi, ${LAST_INDEX}) <= (p.gen, p.off, p.idx)`,
     { signal },
   );

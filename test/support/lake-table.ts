@@ -133,7 +133,11 @@ function boundsOf(rows: readonly TestRow[]): Record<string, unknown> {
       generation: pick(...rows.map(({ generation }) => generation ?? 0)),
     },
   });
-  return { minValues: side(Math.min), maxValues: side(Math.max), nullCount: { _kafka: { offset: 0 } } };
+  return {
+    minValues: side(Math.min),
+    maxValues: side(Math.max),
+    nullCount: { _kafka: { offset: 0, timestamp: 0 } },
+  };
 }
 
 /** `partition:offset` of each, for comparisons. */
