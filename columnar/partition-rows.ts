@@ -49,6 +49,11 @@ export function partRows(
   let values: PartitionValues[] = [{}];
   for (const column of columns) {
     const texts = textsOf(column, rows, timeOf);
+    const [only, ...others] = texts.distinct;
+    if (only !== undefined && others.length === 0) {
+      values = values.map((before) => ({ ...before, [column.field.name]: only }));
+      continue;
+    }
     const found = new Map<number, number>();
     const joined: PartitionValues[] = [];
     const next = new Uint32Array(rows);
@@ -70,7 +75,8 @@ export function partRows(
     values = joined;
   }
   const partitions = values.map((one) => ({ values: one, rows: 0 }));
-  for (const place of partitionOf) partitions[place]!.rows++;
+  if (partitions.length === 1) partitions[0]!.rows = rows;
+  else for (const place of partitionOf) partitions[place]!.rows++;
   return { partitions, partitionOf };
 }
 
@@ -90,20 +96,25 @@ function textsOf(column: PartitionColumn, rows: number, timeOf: (row: number) =>
     }
     return place;
   };
+  const hasValues = given.count > 0;
+  const { isThere } = given;
+  const slotMs = derived === "hour" ? HOUR_MS : DAY_MS;
   // Neighbours are alike: a text is made only where a row's time is in another slot than that of the row before it.
-  let lastSlot = Number.NaN;
+  let [slotFrom, slotEnd] = [0, 0];
   let placeOfSlot = 0;
   let value = 0;
-  const { isThere } = given;
   for (let row = 0; row < rows; row++) {
-    if (isThere(row)) {
+    if (hasValues && isThere(row)) {
       of[row] = placeOf(serializePartitionValue(field.type, given.typedValue(value++)));
     } else if (derived === undefined) {
       of[row] = placeOf(null);
     } else {
-      const slot = Math.floor(timeOf(row) / (derived === "date" ? DAY_MS : HOUR_MS));
-      if (slot !== lastSlot) placeOfSlot = placeOf(derived === "date" ? dateText(slot) : hourText(slot));
-      lastSlot = slot;
+      const time = timeOf(row);
+      if (time < slotFrom || time >= slotEnd) {
+        const slot = Math.floor(time / slotMs);
+        [slotFrom, slotEnd] = [slot * slotMs, (slot + 1) * slotMs];
+        placeOfSlot = placeOf(derived === "date" ? dateText(slot) : hourText(slot));
+      }
       of[row] = placeOfSlot;
     }
   }
