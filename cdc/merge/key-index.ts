@@ -48,7 +48,7 @@ export type Found = {
   doubled: readonly number[];
   /** Another row of the staged file has the same key. */
   twins: readonly number[];
-  /** A key column is NULL. */
+  /** A key column is NULL, or is read as NULL where it is stored. */
   keyless: readonly number[];
 };
 
@@ -69,7 +69,7 @@ export type KeyIndex = {
   /** After a commit of our own and before `follow`: files that only lost rows need not be read again. */
   retire(retired: Retired): void;
   /** The same for a file of ours of which it is known what is in it. */
-  adopt(add: Add, rows: readonly { hash: KeyHash; row: Omit<Entry, "id" | "file" | "isDoubled"> }[]): void;
+  adopt(add: Add, rows: readonly { hash: KeyHash; row: Omit<Entry, "id" | "file"> }[]): void;
 };
 
 export function createKeyIndex(options: {
@@ -87,6 +87,8 @@ export function createKeyIndex(options: {
   let version = -1;
   /** Of the key columns, as the entries are hashed. */
   let types: readonly string[] = [];
+  /** Of them those that are texts in the names of partitions, where an empty one is NULL (PROTOCOL.md, "Partition Value Serialization"). */
+  let partitioned: readonly string[] = [];
   let made = 0;
 
   const keyOf = (add: Add) => fileKey(store.root, add.path, add.deletionVector);
@@ -142,11 +144,14 @@ export function createKeyIndex(options: {
     if (!hasCdc) return;
     const [one, other] = hashesOf(keyColumns);
     const unknown = await session.rows(
-      `SELECT ${one} AS a, ${other} AS b, ${CDC_FIELD.name}.missing AS missing FROM loaded WHERE len(${CDC_FIELD.name}.missing) > 0`,
+      `SELECT ${one} AS a, ${other} AS b, ${FILE_PLACE} AS file, ${ROW_PLACE} AS "row", ${CDC_FIELD.name}.missing AS missing
+       FROM loaded WHERE len(${CDC_FIELD.name}.missing) > 0`,
       { signal },
     );
-    for (const { a, b, missing } of unknown)
-      keys.setMissing(hashOf(a as bigint, b as bigint), missing as string[]);
+    for (const { a, b, file, row, missing } of unknown) {
+      const at = { file: firstFile + Number(file), row: Number(row) };
+      keys.setMissing(hashOf(a as bigint, b as bigint), at, missing as string[]);
+    }
   }
 
   function located(entry: Entry): Located {
@@ -158,6 +163,9 @@ export function createKeyIndex(options: {
     async follow(snapshot, signal) {
       const keyTypes = keyColumns.map((name) => keyType(snapshot, name));
       // The text of a key, which is what is hashed, is one of its type.
+      partitioned = keyColumns.filter(
+        (name, i) => keyTypes[i] === "VARCHAR" && snapshot.partitionColumns.includes(name),
+      );
       if (keyTypes.join() !== types.join()) {
         keys = createKeyTable();
         files.clear();
@@ -187,7 +195,10 @@ export function createKeyIndex(options: {
     async find(staged, signal) {
       const session = await instance.session();
       try {
-        const isKeyless = keyColumns.map((name) => `${quoteName(name)} IS NULL`).join(" OR ");
+        const isKeyless = [
+          ...keyColumns.map((name) => `${quoteName(name)} IS NULL`),
+          ...partitioned.map((name) => `${quoteName(name)} = ''`),
+        ].join(" OR ");
         const columns = ["file_row_number", `(${isKeyless})`, ...hashesOf(keyColumns, types)];
         const stored = new Map<number, Located>();
         const hashes = new Map<number, KeyHash>();

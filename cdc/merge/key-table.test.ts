@@ -23,7 +23,7 @@ test("it holds what a map would", () => {
       const table = createKeyTable();
       const files = new Set([0, 1, 2, 3]);
       for (const file of files) table.addFile(file);
-      const model = new Map<string, { file: number; row: number; lo: bigint }>();
+      let model: { key: string; file: number; row: number; lo: bigint }[] = [];
       for (const one of commands)
         if (one.what === "put") {
           const { file, row, lo } = one;
@@ -37,31 +37,47 @@ test("it holds what a map would", () => {
           };
           const order = { position, place: { partition: 3, offset: 2n ** 60n + lo, generation: 2 } };
           table.put(one.hash, { file, row, order, isDeleted: false, missing: lo === 5n ? ["a"] : [] });
-          model.set(one.hash.join(), { file, row, lo });
+          if (files.has(file)) model.push({ key: one.hash.join(), file, row, lo });
         } else if (one.what === "drop") {
           const entry = table.find(one.hash);
-          if (entry) table.drop(entry.id);
-          model.delete(one.hash.join());
+          if (!entry) continue;
+          table.drop(entry.id);
+          const lo = entry.order?.position?.lo;
+          const at = model.findIndex(
+            (row) =>
+              row.key === one.hash.join() &&
+              row.file === entry.file &&
+              row.row === entry.row &&
+              row.lo === lo,
+          );
+          model.splice(at, 1);
         } else {
           table.dropFile(one.file);
           files.delete(one.file);
+          model = model.filter(({ file }) => file !== one.file);
         }
-      const live = [...model].filter(([, { file }]) => files.has(file));
-      for (const [key, { file, row, lo }] of live) {
+      for (const { key } of model) {
         const entry = table.find(key.split(",").map(Number) as unknown as KeyHash);
-        assert.deepEqual([entry?.file, entry?.row], [file, row]);
+        const same = model.filter((row) => row.key === key);
+        const lo = entry?.order?.position?.lo;
+        assert.equal(entry?.isDoubled, same.length > 1);
+        assert.ok(
+          same.some((row) => row.file === entry?.file && row.row === entry.row && row.lo === lo),
+          "one of the rows",
+        );
         assert.deepEqual(entry?.order?.position, {
-          ...{ source: `s${lo}`, hi: 2n ** 62n, lo, sub: -1n, timeMicros: null, isSnapshot: lo > 0n },
+          ...{ source: `s${lo}`, hi: 2n ** 62n, lo, sub: -1n, timeMicros: null, isSnapshot: lo! > 0n },
         });
-        assert.deepEqual(entry?.order?.place, { partition: 3, offset: 2n ** 60n + lo, generation: 2 });
+        assert.deepEqual(entry?.order?.place, { partition: 3, offset: 2n ** 60n + lo!, generation: 2 });
         assert.deepEqual(entry?.missing, lo === 5n ? ["a"] : []);
       }
-      assert.equal([...table.entries()].length, live.length);
+      const places = [...table.entries()].map(({ file, row }) => [file, row].join());
+      assert.deepEqual(places.sort(), model.map(({ file, row }) => [file, row].join()).sort());
     }),
   );
 });
 
-test("a second live row of a key doubles it, one in the place of a row that is gone does not", () => {
+test("a second live row of a key stands beside the first, and either is found when the other is gone", () => {
   const table = createKeyTable();
   const key: KeyHash = [1, 2, 3, 4];
   const row = { file: 0, row: 0, order: null, isDeleted: false, missing: [] };
@@ -71,6 +87,8 @@ test("a second live row of a key doubles it, one in the place of a row that is g
   table.put(key, { ...row, file: 1 });
   assert.equal(table.find(key)?.isDoubled, true);
   table.dropFile(1);
+  assert.deepEqual(table.find(key), { ...row, id: 0, isDoubled: false });
+  table.drop(0);
   assert.equal(table.find(key), undefined);
   table.put(key, row);
   assert.equal(table.find(key)?.isDoubled, false);

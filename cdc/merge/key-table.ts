@@ -45,21 +45,19 @@ export type Entry = {
   order: Order | null;
   isDeleted: boolean;
   missing: readonly string[];
-  /** There is another live row with the same key. */
-  isDoubled: boolean;
 };
 
 export type KeyTable = {
   /** Rows, live or not. */
   readonly size: number;
-  /** The entry of a key; undefined where there is none, or its row is gone. */
-  find(hash: KeyHash): Entry | undefined;
-  /** A row of a live file: it takes the place of a row of the same key that is gone, and doubles one that is live. */
-  put(hash: KeyHash, row: Omit<Entry, "id" | "isDoubled">): void;
+  /** An entry of a key, and whether there are others: all of live rows. Undefined where there is none, or their rows are gone. */
+  find(hash: KeyHash): (Entry & { isDoubled: boolean }) | undefined;
+  /** A row of a live file: it takes the place of a row of the same key that is gone, and stands beside those that are live. */
+  put(hash: KeyHash, row: Omit<Entry, "id">): void;
   /** The same for many rows, of which none has missing columns. */
   putAll(rows: KeyRows): void;
-  /** Columns of which nothing is known. */
-  setMissing(hash: KeyHash, columns: readonly string[]): void;
+  /** Columns of which nothing is known, of a row that was put. */
+  setMissing(hash: KeyHash, row: Pick<Entry, "file" | "row">, columns: readonly string[]): void;
   /** Its row is gone. */
   drop(id: number): void;
   /** All rows of a file are gone. */
@@ -72,7 +70,6 @@ export type KeyTable = {
 const FIRST_ROOM = 1 << 12;
 const GONE = -1;
 const { hasOrder, hasPosition, hasTime, isSnapshot, isDeleted } = FLAGS;
-const IS_DOUBLED = 32;
 const NOTHING: readonly string[] = [];
 
 export function createKeyTable(): KeyTable {
@@ -116,14 +113,15 @@ export function createKeyTable(): KeyTable {
     return slot;
   }
 
-  function idOf(a: number, b: number, c: number, d: number): number {
+  /** The first slot from `slot` on of a row of a key, live or not; -1 where there is none. */
+  function slotOf([a, b, c, d]: KeyHash, slot: number): number {
     const mask = slots.length - 1;
-    for (let slot = a & mask; ; slot = (slot + 1) & mask) {
-      const id = slots[slot]! - 1;
-      if (id < 0) return -1;
-      const at = 4 * id;
-      if (hashes[at] === a && hashes[at + 1] === b && hashes[at + 2] === c && hashes[at + 3] === d) return id;
+    for (let next = slot & mask; slots[next] !== 0; next = (next + 1) & mask) {
+      const at = 4 * (slots[next]! - 1);
+      if (hashes[at] === a && hashes[at + 1] === b && hashes[at + 2] === c && hashes[at + 3] === d)
+        return next;
     }
+    return -1;
   }
 
   const isLive = (id: number) => files[id] !== GONE && live.has(files[id]!);
@@ -166,10 +164,11 @@ export function createKeyTable(): KeyTable {
     };
   }
 
-  /** The entry for a row of this key, and whether another one is live. */
-  function entryFor(a: number, b: number, c: number, d: number): number {
-    const known = idOf(a, b, c, d);
-    if (known >= 0) return known;
+  /** The entry for a row of this key: of one that is gone, or a new one. */
+  function entryFor(hash: KeyHash): number {
+    const [a, b, c, d] = hash;
+    for (let slot = slotOf(hash, a); slot >= 0; slot = slotOf(hash, slot + 1))
+      if (!isLive(slots[slot]! - 1)) return slots[slot]! - 1;
     if (size === room) grow();
     const id = size++;
     const at = 4 * id;
@@ -182,7 +181,7 @@ export function createKeyTable(): KeyTable {
     return id;
   }
 
-  function write(id: number, row: Omit<Entry, "id" | "isDoubled">, isDoubled: boolean): void {
+  function write(id: number, row: Omit<Entry, "id">): void {
     if (sourceNames.length > 2 * size + FIRST_ROOM) forgetSources();
     const { order } = row;
     const position = order?.position ?? null;
@@ -206,8 +205,7 @@ export function createKeyTable(): KeyTable {
       (position === null ? 0 : hasPosition) |
       (position === null || position.timeMicros === null ? 0 : hasTime) |
       (position?.isSnapshot ? isSnapshot : 0) |
-      (row.isDeleted ? isDeleted : 0) |
-      (isDoubled ? IS_DOUBLED : 0);
+      (row.isDeleted ? isDeleted : 0);
     if (row.missing.length > 0) missing.set(id, row.missing);
     else missing.delete(id);
   }
@@ -221,7 +219,6 @@ export function createKeyTable(): KeyTable {
       order: orderOf(id),
       isDeleted: (flag & isDeleted) !== 0,
       missing: missing.get(id) ?? NOTHING,
-      isDoubled: (flag & IS_DOUBLED) !== 0,
     };
   }
 
@@ -229,21 +226,25 @@ export function createKeyTable(): KeyTable {
     get size() {
       return size;
     },
-    find([a, b, c, d]) {
-      const id = idOf(a, b, c, d);
-      return id >= 0 && isLive(id) ? entryOf(id) : undefined;
+    find(hash) {
+      let found = -1;
+      for (let slot = slotOf(hash, hash[0]); slot >= 0; slot = slotOf(hash, slot + 1)) {
+        const id = slots[slot]! - 1;
+        if (!isLive(id)) continue;
+        if (found >= 0) return { ...entryOf(found), isDoubled: true };
+        found = id;
+      }
+      return found < 0 ? undefined : { ...entryOf(found), isDoubled: false };
     },
-    put([a, b, c, d], row) {
-      const id = entryFor(a, b, c, d);
-      write(id, row, isLive(id));
+    put(hash, row) {
+      write(entryFor(hash), row);
     },
     putAll({ rows: count, columns, firstFile, sources: names }) {
       const [file, row, hash1, hash2, hi, lo, sub, time, offset, place, flag, source] = columns.map(words);
       const known = names.map(sourceNumber);
       for (let i = 0; i < count; i++) {
         const [low, high] = [2 * i, 2 * i + 1];
-        const id = entryFor(hash1![low]!, hash1![high]!, hash2![low]!, hash2![high]!);
-        const isDoubled = isLive(id);
+        const id = entryFor([hash1![low]!, hash1![high]!, hash2![low]!, hash2![high]!]);
         files[id] = firstFile + file![low]!;
         rows[id] = row![low]!;
         const at = 10 * id;
@@ -253,13 +254,16 @@ export function createKeyTable(): KeyTable {
         }
         places[2 * id] = place![low]!;
         places[2 * id + 1] = place![high]!;
-        flags[id] = flag![low]! | (isDoubled ? IS_DOUBLED : 0);
+        flags[id] = flag![low]!;
         sources[id] = (flag![low]! & hasPosition) === 0 ? 0 : known[source![low]!]!;
         if (missing.size > 0) missing.delete(id);
       }
     },
-    setMissing([a, b, c, d], names) {
-      missing.set(idOf(a, b, c, d), names);
+    setMissing(hash, { file, row }, names) {
+      for (let slot = slotOf(hash, hash[0]); slot >= 0; slot = slotOf(hash, slot + 1)) {
+        const id = slots[slot]! - 1;
+        if (files[id] === file && rows[id] === row) missing.set(id, names);
+      }
     },
     drop(id) {
       files[id] = GONE;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isLabError } from "../../core/errors.ts";
+import { tombstoneOf } from "../../delta/tombstone.ts";
 import {
   around,
   many,
@@ -307,4 +308,41 @@ test("a key column that the table does not have is named", async (t) => {
   await assert.rejects(one.apply([upsert({ id: 1, nr: 5 }, { at: 1, key: ["nr"] })]), (error) => {
     return isLabError(error, "SCHEMA_MISMATCH") && /no column nr/.test(error.message);
   });
+});
+
+test("a doubled key of which one row was taken out is one row again, and a truncate takes both", async (t) => {
+  const one = await mergeTable(t, COLUMNS);
+  await one.merge([upsert({ id: 1, name: "a" }, { at: 1 })]);
+  await one.append("SELECT 1 AS id, 'bulk' AS name, NULL AS _cdc");
+  assert.equal((await one.apply([upsert({ id: 1, name: "b" }, { at: 2 })])).kind, "refused");
+  const snapshot = await one.snapshot();
+  const bulk = [...snapshot.files()].find(({ stats }) => stats?.includes("bulk"))!;
+  const removes = [tombstoneOf(bulk, { nowMs: Date.now(), dataChange: true })];
+  await one.table.commit({ readSnapshot: snapshot, operation: "DELETE", removes }, signal);
+  assert.deepEqual(await one.merge([upsert({ id: 1, name: "c" }, { at: 3 })]), { ...none, updated: 1 });
+  assert.deepEqual(await one.live(), [{ id: 1, name: "c" }]);
+  await one.append("SELECT 2 AS id, 'bulk' AS name, NULL AS _cdc FROM range(2)");
+  assert.deepEqual(await one.merge([truncate({ at: 9 })]), { ...none, deleted: 3 });
+  assert.deepEqual(await one.live(), []);
+});
+
+test("an empty text of a key is refused where partitions would make it null, and is a key elsewhere", async (t) => {
+  for (const partitionColumns of [["region"], []]) {
+    const key = ["region", "id"];
+    const columns = { region: "string", id: "long", v: "long" } as const;
+    const one = await mergeTable(t, columns, { keyColumns: key, partitionColumns });
+    const isPartitioned = partitionColumns.length > 0;
+    for (const at of [1, 2]) {
+      const empty = upsert({ region: "", id: 1, v: at }, { at, key });
+      const result = await one.apply([empty, upsert({ region: "a", id: 1, v: at }, { at, key })]);
+      if (isPartitioned) {
+        assert.ok(result.kind === "refused");
+        assert.deepEqual(
+          result.changes.map(({ code, place }) => [code, place.offset]),
+          [["KEY_NULL", empty.place.offset]],
+        );
+      } else assert.equal(result.kind, "committed");
+    }
+    assert.equal((await one.snapshot()).liveRows(), isPartitioned ? 0n : 2n);
+  }
 });

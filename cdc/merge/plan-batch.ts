@@ -103,7 +103,11 @@ function truncatedRows(index: KeyIndex, truncates: readonly Order[]): Map<number
 
 function faultsOf({ keyless, twins, doubled }: Found) {
   return [
-    { at: keyless, code: "KEY_NULL", message: "a column of the key is null" },
+    {
+      at: keyless,
+      code: "KEY_NULL",
+      message: "a column of the key is null, or an empty text in a partition column, which is one there",
+    },
     {
       at: twins,
       code: "KEY_DOUBLED",
