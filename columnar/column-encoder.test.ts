@@ -151,3 +151,18 @@ test("a message that is larger than what is copied at once is a row", async (t) 
   assert.equal(String(rows.get(0)!.t).length, 70_000);
   assert.deepEqual([rows.get(1)!.s, rows.get(1)!.t], ["", "y"]);
 });
+
+test("a batch that needs more than the module's memory is the other encoder's, and the next one is plain again", async (t) => {
+  const { encoder, asked } = await encoderWithCounter(t);
+  const fields = Object.fromEntries(Array.from({ length: 3000 }, (_, i) => [`c${i}`, "long"] as const));
+  const wide = planFor(struct({ id: "long", ...fields }));
+  await encoder.encode(batchOf(Array<string>(200_000).fill('{"id":1}')), wide, signal);
+  assert.deepEqual(asked, ["open", "encode"]);
+  const { files } = await encoder.encode(batchOf(['{"id":1}', '{"id":2}']), wide, signal);
+  assert.deepEqual(
+    files.map(({ rows }) => rows),
+    [2],
+  );
+  assert.deepEqual(asked, ["open", "encode"]);
+  await encoder.close();
+});

@@ -11,7 +11,7 @@ import type { Encoded, EncodedFile, EncodePlan, Encoder } from "../engine/encode
 import { KAFKA_FIELD, withRawValue } from "../engine/kafka-column.ts";
 import type { RawBatch } from "../engine/raw-batch.ts";
 import { plainSchema } from "../engine/text-source.ts";
-import { type Columns, openColumns } from "./columns.ts";
+import { type Columns, isTrap, openColumns } from "./columns.ts";
 import { hasConditions, isPlain } from "./encoder-plan.ts";
 import { inferByWalk } from "./json-infer.ts";
 import { type JsonRows, readJsonRows } from "./json-rows.ts";
@@ -37,11 +37,29 @@ const KEPT_BUILDERS = 16;
 export async function createColumnEncoder(options: ColumnEncoderOptions): Promise<Encoder> {
   const { stagingDir } = options;
   await mkdir(stagingDir, { recursive: true });
-  const columns = openColumns();
-  const writer = createParquetWriter(columns, { compress: options.compress });
-  const builders = createBuilders(columns);
+  let { columns, writer, builders } = openModule();
   let opening: Promise<Encoder> | undefined;
   let last: Promise<unknown> = Promise.resolve();
+
+  function openModule() {
+    const columns = openColumns();
+    const writer = createParquetWriter(columns, { compress: options.compress });
+    return { columns, writer, builders: createBuilders(columns) };
+  }
+
+  /**
+   * Where the module's memory, 4 GiB, is not enough, what is in it is as far as it came: nothing of it is used any more, and the work is the other
+   * encoder's.
+   */
+  async function orInner<T>(work: () => Promise<T>, otherwise: (other: Encoder) => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isTrap(error)) throw error;
+      ({ columns, writer, builders } = openModule());
+      return otherwise(await inner());
+    }
+  }
 
   function inner(): Promise<Encoder> {
     opening ??= options.openInner();
@@ -116,10 +134,20 @@ export async function createColumnEncoder(options: ColumnEncoderOptions): Promis
   }
 
   const infer = async (batch: RawBatch, format: EncodePlan["format"], signal: AbortSignal) =>
-    plainSchema(format) ?? inferByWalk(columns, batch, signal);
+    plainSchema(format) ??
+    orInner(
+      () => inferByWalk(columns, batch, signal),
+      (other) => other.inferInput(batch, { format }, signal),
+    );
 
   return {
-    encode: (batch, plan, signal) => inTurn(() => encode(batch, plan, signal)),
+    encode: (batch, plan, signal) =>
+      inTurn(() =>
+        orInner(
+          () => encode(batch, plan, signal),
+          (other) => other.encode(batch, plan, signal),
+        ),
+      ),
     inferSchema: (batch, plan, signal) =>
       inTurn(async () =>
         plan.transform === undefined

@@ -88,9 +88,13 @@ export type Columns = Exports & { readonly kinds: Kinds };
 declare const WebAssembly: {
   Module: new (bytes: Uint8Array) => object;
   Instance: new (module: object, imports: object) => { exports: unknown };
+  RuntimeError: new (message: string) => Error;
 };
 
 let compiled: object | undefined;
+
+/** Whether the module stopped within a function, as it does without memory: what it did so far is half done, and it is not to be used again. */
+export const isTrap = (error: unknown): boolean => error instanceof WebAssembly.RuntimeError;
 
 /** A memory of its own, with the functions that work in it. */
 export function openColumns(): Columns {
@@ -98,7 +102,9 @@ export function openColumns(): Columns {
   const { exports } = new WebAssembly.Instance(compiled, {
     env: {
       abort() {
-        throw new Error("a function of columns.wasm ran out of memory, or was asked for what there is not");
+        throw new WebAssembly.RuntimeError(
+          "a function of columns.wasm ran out of memory, or was asked for what there is not",
+        );
       },
     },
     numbers: {

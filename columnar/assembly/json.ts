@@ -52,7 +52,8 @@ const FEW_KEYS = 64;
 let root: Node = changetype<Node>(0);
 let ignoresUnknown = false;
 let messageEnd: usize = 0;
-let objects = 0;
+/** So many that 32 bits come round within hours: a field met then would pass for one of this object. */
+let objects: i64 = 0;
 
 /** Begins with messages for a node. With `ignoreUnknown`, fields that it lacks are passed over; else they are doubtful. */
 export function beginWalk(node: Node, ignoreUnknown: bool): void {
@@ -171,7 +172,7 @@ function object(node: Node, at: usize, repetition: i32): usize {
 }
 
 /** Nulls for the fields that the object did not have; false where one must not be null. */
-function absent(node: Node, id: i32, repetition: i32): bool {
+function absent(node: Node, id: i64, repetition: i32): bool {
   for (let i = 0; i < node.fieldCount; i++) {
     const field = node.fieldAt(i);
     if (field.metIn === id) continue;

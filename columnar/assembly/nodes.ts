@@ -88,7 +88,7 @@ export class Field {
   length: i32 = 0;
   node: Node = changetype<Node>(0);
   /** The object in which the field was met last: a second time in the same one is a doubled key. */
-  metIn: i32 = 0;
+  metIn: i64 = 0;
   /** The field that followed last time: producers keep an order. */
   follower: Field = changetype<Field>(0);
 
