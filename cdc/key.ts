@@ -30,6 +30,7 @@ function canonical(value: JsonValue): string {
   if (!(value instanceof JsonNumber)) return writeJson(value);
   if (/^(0|-?[1-9]\d*)$/.test(value.text)) return value.text;
   const { isNegative, digits, exponent } = exactDecimal(value.text);
+  if (/^0*$/.test(digits)) return "0";
   if (exponent < 0 || exponent > 40) return `${isNegative ? "-" : ""}${digits}e${exponent}`;
   return `${isNegative ? "-" : ""}${digits}${"0".repeat(exponent)}`;
 }

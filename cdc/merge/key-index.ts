@@ -133,7 +133,9 @@ export function createKeyIndex(options: {
     );
     const sources = await session.rows("SELECT src FROM sources ORDER BY n", { signal });
     const names = sources.map((row) => row.src as string);
-    const columns = ROW_COLUMNS.map((name) => `coalesce(${rowColumns(keyColumns, hasCdc)[name]}, 0)::BIGINT`);
+    const columns = ROW_COLUMNS.map(
+      (name) => `coalesce(${rowColumns(keyColumns, types, hasCdc)[name]}, 0)::BIGINT`,
+    );
     const from = hasCdc ? `loaded LEFT JOIN sources ON sources.src = ${src}` : "loaded";
     for await (const { rows, columns: chunk } of numberChunks(
       session,
@@ -142,7 +144,7 @@ export function createKeyIndex(options: {
     ))
       keys.putAll({ rows, columns: chunk, firstFile, sources: names });
     if (!hasCdc) return;
-    const [one, other] = hashesOf(keyColumns);
+    const [one, other] = hashesOf(keyColumns, types, { isStaged: false });
     const unknown = await session.rows(
       `SELECT ${one} AS a, ${other} AS b, ${FILE_PLACE} AS file, ${ROW_PLACE} AS "row", ${CDC_FIELD.name}.missing AS missing
        FROM loaded WHERE len(${CDC_FIELD.name}.missing) > 0`,
@@ -199,7 +201,11 @@ export function createKeyIndex(options: {
           ...keyColumns.map((name) => `${quoteName(name)} IS NULL`),
           ...partitioned.map((name) => `${quoteName(name)} = ''`),
         ].join(" OR ");
-        const columns = ["file_row_number", `(${isKeyless})`, ...hashesOf(keyColumns, types)];
+        const columns = [
+          "file_row_number",
+          `(${isKeyless})`,
+          ...hashesOf(keyColumns, types, { isStaged: true }),
+        ];
         const stored = new Map<number, Located>();
         const hashes = new Map<number, KeyHash>();
         const [doubled, keyless, twins]: [number[], number[], number[]] = [[], [], []];
@@ -270,18 +276,28 @@ function keyType({ schema }: Snapshot, name: string): string {
 
 /**
  * Two hashes of a key as SQL: of the texts of its values, and of these in one piece, each told apart from its neighbour by its length. Texts in
- * the types of the table, where values fit them: a batch may bring a wider type.
+ * the types of the table, where values fit them: a batch may bring a wider type (`isStaged`). Both zeros of a double are one.
  */
-function hashesOf(keyColumns: readonly string[], types?: readonly string[]): [string, string] {
+function hashesOf(
+  keyColumns: readonly string[],
+  types: readonly string[],
+  { isStaged }: { isStaged: boolean },
+): [string, string] {
   const texts = keyColumns.map((column, i) => {
     const name = quoteName(column);
-    if (types === undefined) return `${name}::VARCHAR`;
-    const narrow = `TRY_CAST(${name} AS ${types[i]})`;
-    return `CASE WHEN ${narrow} = ${name} THEN ${narrow}::VARCHAR ELSE ${name}::VARCHAR END`;
+    const type = types[i]!;
+    const narrow = `TRY_CAST(${name} AS ${type})`;
+    const cases = [
+      ...(REALS.has(type) ? [`WHEN ${name} = 0 THEN '0.0'`] : []),
+      ...(isStaged ? [`WHEN ${narrow} = ${name} THEN ${narrow}::VARCHAR`] : []),
+    ];
+    return cases.length === 0 ? `${name}::VARCHAR` : `CASE ${cases.join(" ")} ELSE ${name}::VARCHAR END`;
   });
   const piece = texts.map((text) => `len(${text}) || ':' || ${text}`).join(" || ");
   return [`(hash(${texts.join(", ")}) >> 1)::BIGINT`, `(hash(${piece}) >> 1)::BIGINT`];
 }
+
+const REALS: ReadonlySet<string> = new Set(["FLOAT", "DOUBLE"]);
 
 function hashOf(one: bigint, other: bigint): KeyHash {
   return [Number(one & 0xffff_ffffn), Number(one >> 32n), Number(other & 0xffff_ffffn), Number(other >> 32n)];
@@ -290,9 +306,10 @@ function hashOf(one: bigint, other: bigint): KeyHash {
 /** Columns of view `loaded` as `KeyRows` has them. */
 function rowColumns(
   keyColumns: readonly string[],
+  types: readonly string[],
   hasCdc: boolean,
 ): Record<(typeof ROW_COLUMNS)[number], string> {
-  const [hash1, hash2] = hashesOf(keyColumns);
+  const [hash1, hash2] = hashesOf(keyColumns, types, { isStaged: false });
   const cdc = (name: string) => (hasCdc ? `${CDC_FIELD.name}.${quoteName(name)}` : "NULL");
   const flag = (condition: string, value: number) =>
     hasCdc ? `CASE WHEN ${condition} THEN ${value} ELSE 0 END` : "0";

@@ -346,3 +346,14 @@ test("an empty text of a key is refused where partitions would make it null, and
     assert.equal((await one.snapshot()).liveRows(), isPartitioned ? 0n : 2n);
   }
 });
+
+test("both zeros of a double are one key", async (t) => {
+  const one = await mergeTable(t, { id: "double", v: "long" });
+  await one.merge([upsert({ id: 0, v: 1 }, { at: 1 })]);
+  for (const at of [2, 3]) {
+    const row = Buffer.from(`{"id":-0.0,"v":${at}}`);
+    assert.deepEqual(await one.merge([{ ...upsert({ id: 0 }, { at }), row }]), { ...none, updated: 1 });
+    await optimize(one.table, { ...one, signal });
+  }
+  assert.equal((await one.live()).length, 1);
+});
