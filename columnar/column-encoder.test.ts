@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Encoder } from "../engine/encoder.ts";
+import { createRawBatch } from "../engine/raw-batch.ts";
 import {
   arrayOf,
   batchOf,
@@ -154,9 +155,12 @@ test("a message that is larger than what is copied at once is a row", async (t) 
 
 test("a batch that needs more than the module's memory is the other encoder's, and the next one is plain again", async (t) => {
   const { encoder, asked } = await encoderWithCounter(t);
-  const fields = Object.fromEntries(Array.from({ length: 3000 }, (_, i) => [`c${i}`, "long"] as const));
+  const fields = Object.fromEntries(Array.from({ length: 4500 }, (_, i) => [`c${i}`, "long"] as const));
   const wide = planFor(struct({ id: "long", ...fields }));
-  await encoder.encode(batchOf(Array<string>(200_000).fill('{"id":1}')), wide, signal);
+  const large = createRawBatch();
+  const message = batchOf(['{"id":1}']).message(0);
+  for (let i = 0; i < 1_000_000; i++) large.append(message);
+  await encoder.encode(large, wide, signal);
   assert.deepEqual(asked, ["open", "encode"]);
   const { files } = await encoder.encode(batchOf(['{"id":1}', '{"id":2}']), wide, signal);
   assert.deepEqual(

@@ -11,6 +11,7 @@ import { readHybrid } from "../delta/parquet/hybrid.ts";
 import type { DataType } from "../delta/types.ts";
 import { batchOf } from "../test/support/encoder-fixture.ts";
 import { openColumns } from "./columns.ts";
+import { PARQUET_TYPE } from "./leaf-vector.ts";
 import { readChunk } from "./parquet-chunk.ts";
 import { ENCODING } from "./parquet-encoding.ts";
 import { field, struct } from "./parquet-values.fixture.ts";
@@ -234,4 +235,18 @@ test("schemas that come and go leave no memory behind", () => {
   const before = module.memory.buffer.byteLength;
   for (let i = 0; i < 1000; i++) once();
   assert.equal(module.memory.buffer.byteLength, before);
+});
+
+test("a leaf of nulls takes no memory for values", () => {
+  const columns = openColumns();
+  const leaf = columns.newLeaf(PARQUET_TYPE.int64, 1, 0);
+  columns.beginLeaf(leaf, 100_000);
+  columns.addNulls(leaf, 0, 200_000);
+  assert.deepEqual([columns.entriesOf(leaf), columns.countOf(leaf), columns.valuesOf(leaf)], [200_000, 0, 0]);
+  for (let i = 0; i < 1000; i++) columns.addInt64(leaf, 0, BigInt(i));
+  const values = new BigInt64Array(columns.memory.buffer, columns.valuesOf(leaf), 1000);
+  assert.deepEqual(
+    [...values],
+    Array.from({ length: 1000 }, (_, i) => BigInt(i)),
+  );
 });

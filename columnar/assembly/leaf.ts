@@ -42,6 +42,8 @@ export class Leaf {
   textUsed: i32 = 0;
   /** Entries that there is memory for. */
   room: i32 = 0;
+  /** Values that there is memory for: none of a column that no row has, of which wide tables have thousands. */
+  valueRoom: i32 = 0;
   textRoom: i32 = 0;
   markedEntries: i32 = 0;
   markedCount: i32 = 0;
@@ -78,6 +80,7 @@ export class Leaf {
   release(): void {
     this.begin(0);
     this.room = 0;
+    this.valueRoom = 0;
     this.textRoom = 0;
     this.definitions = freed(this.definitions);
     this.repetitions = freed(this.repetitions);
@@ -98,6 +101,7 @@ export class Leaf {
     if (this.maxRepetition > 0) store<u8>(this.repetitions + entries, repetition);
     this.entries = entries + 1;
     const i = this.count++;
+    if (i === this.valueRoom) this.resizeValues(min(this.room, max(FIRST_ROOM, 4 * i)));
     return this.values + <usize>i * this.width;
   }
 
@@ -119,6 +123,7 @@ export class Leaf {
     const entries = this.entries + count;
     if (entries > this.room) this.resize(entries);
     if (!this.isFull) memory.fill(this.definitions + this.entries, <u8>this.maxDefinition, count);
+    if (this.count + count > this.valueRoom) this.resizeValues(this.room);
     memory.copy(this.values + <usize>this.count * this.width, from, <usize>count * this.width);
     this.entries = entries;
     this.count += count;
@@ -195,6 +200,10 @@ export class Leaf {
     this.room = room;
     this.definitions = resized(this.definitions, room);
     if (this.maxRepetition > 0) this.repetitions = resized(this.repetitions, room);
+  }
+
+  private resizeValues(room: i32): void {
+    this.valueRoom = room;
     this.values = resized(this.values, <usize>room * this.width);
   }
 }
