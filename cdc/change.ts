@@ -25,9 +25,15 @@ export type Change = Order & {
   absent: readonly string[];
   /** What is stored is older than a delete that came in between: of `absent` columns nothing is known. */
   isFresh: boolean;
+  /** Where that delete stands: what is stored may be newer than it, where it came again. */
+  freshSince?: Order;
+  /** Columns that are another change's of the batch, which is older: what is stored may be newer than that one, where it came again. */
+  borrowed?: readonly Borrowed[];
   /** Kafka's time of the message, in ms. */
   timestampMs: number;
 };
+
+export type Borrowed = { column: string; from: Order };
 
 /** Everything older than this is gone, whatever its key. */
 export type Truncate = Order & { kind: "truncate"; timestampMs: number };

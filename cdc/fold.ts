@@ -4,7 +4,7 @@
  */
 
 import { parseJsonExactly } from "../engine/json-parse.ts";
-import type { Change, Folded, Truncate } from "./change.ts";
+import type { Borrowed, Change, Folded, Order, Truncate } from "./change.ts";
 import { isJsonObject, writeJson } from "./json-text.ts";
 import { compareOrder, comparePlaces, positionAfter } from "./position.ts";
 
@@ -52,24 +52,38 @@ function foldKey(same: Change[], compare: (a: Change, b: Change) => number): Cha
 function applied(before: Change, change: Change): Change {
   const later = { ...change, position: positionAfter(before, change) };
   if (change.kind === "delete") return later;
-  if (before.kind === "delete") return { ...later, isFresh: true };
-  return filledUp({ ...later, isFresh: before.isFresh }, before);
+  if (before.kind === "delete") return freshAfter(later, before);
+  const { isFresh, freshSince } = before;
+  return filledUp({ ...later, isFresh, ...(freshSince ? { freshSince } : {}) }, before);
 }
 
 /** A change that came after one that is newer: it can only tell columns that the newer one leaves out. */
 function overtook(newer: Change, older: Change): Change {
   if (newer.kind === "delete" || newer.isFresh) return newer;
-  return older.kind === "delete" ? { ...newer, isFresh: true } : filledUp(newer, older);
+  return older.kind === "delete" ? freshAfter(newer, older) : filledUp(newer, older);
 }
+
+function freshAfter(change: Change, removed: Change): Change {
+  return { ...change, isFresh: true, freshSince: orderOf(removed) };
+}
+
+const orderOf = ({ position, place }: Change): Order => ({ position, place });
 
 /** The later row with the older one's values of the columns that it leaves out. */
 function filledUp(later: Change, older: Change): Change {
   if (later.absent.length === 0) return later;
   const [row, values] = [later, older].map((one) => parseJsonExactly(Buffer.from(one.row).toString("utf8")));
   if (!isJsonObject(row) || !isJsonObject(values)) return later;
-  for (const name of later.absent) if (Object.hasOwn(values, name)) row[name] = values[name]!;
+  const borrowed: Borrowed[] = [...(later.borrowed ?? [])];
+  for (const column of later.absent) {
+    if (older.absent.includes(column)) continue;
+    if (Object.hasOwn(values, column)) row[column] = values[column]!;
+    const from = older.borrowed?.find((one) => one.column === column)?.from ?? orderOf(older);
+    borrowed.push({ column, from });
+  }
   return {
     ...later,
+    borrowed,
     row: Buffer.from(writeJson(row)),
     absent: later.absent.filter((name) => older.absent.includes(name)),
   };

@@ -69,8 +69,17 @@ function written(change: Change, stored: Stored | undefined): Verdict {
   const isThere = stored !== undefined && !stored.isDeleted;
   if (change.kind === "delete")
     return { kind: "write", keep: [], missing: [], effect: isThere ? "delete" : "none" };
-  if (!isThere) return { kind: "write", keep: [], missing: change.absent, effect: "insert" };
-  if (change.isFresh) return { kind: "write", keep: [], missing: change.absent, effect: "update" };
+  if (stored === undefined) return { kind: "write", keep: [], missing: change.absent, effect: "insert" };
+  const isOlder = (one: Order) => compareOrder(one, stored.order).order < 0;
+  const isFresh = change.isFresh && !(change.freshSince && isOlder(change.freshSince));
+  const effect = isThere ? "update" : "insert";
+  if (isFresh) return { kind: "write", keep: [], missing: change.absent, effect };
+  const outdated = (change.borrowed ?? []).flatMap(({ column, from }) =>
+    isOlder(from) && !stored.missing.includes(column) ? [column] : [],
+  );
+  if (stored.isDeleted)
+    return { kind: "write", keep: outdated, missing: [...change.absent, ...outdated], effect: "insert" };
+  const keep = [...change.absent, ...outdated];
   const missing = stored.missing.filter((name) => change.absent.includes(name));
-  return { kind: "write", keep: change.absent, missing, effect: "update" };
+  return { kind: "write", keep, missing, effect };
 }

@@ -357,3 +357,21 @@ test("both zeros of a double are one key", async (t) => {
   }
   assert.equal((await one.live()).length, 1);
 });
+
+test("what came again in the batch of a change that leaves columns out is no newer than what is stored", async (t) => {
+  const one = await mergeTable(t, COLUMNS);
+  const old = [1, 2, 3, 4].map((id) => upsert({ id, name: "old" }, { at: id, offset: id }));
+  const gone = [2, 4].map((id) => remove({ id }, { at: 10 + id, offset: 10 + id }));
+  const newer = [1, 2].map((id) => upsert({ id, name: "new" }, { at: 20 + id, offset: 20 + id }));
+  const deleted = [3, 4].map((id) => remove({ id }, { at: 20 + id, offset: 20 + id }));
+  await one.merge([...old, ...gone, ...newer, ...deleted]);
+  const partial = [1, 2, 3].map((id) => upsert({ id }, { at: 40 + id, offset: 40 + id, absent: ["name"] }));
+  await one.merge([old[0]!, gone[0]!, old[2]!, ...partial]);
+  assert.deepEqual(await one.live(), [
+    { id: 1, name: "new" },
+    { id: 2, name: "new" },
+    { id: 3, name: null },
+  ]);
+  await one.merge([upsert({ id: 3, name: "again" }, { at: 30, offset: 30 })]);
+  assert.deepEqual((await one.live())[2], { id: 3, name: "again" }, "it was made anew before it was changed");
+});
