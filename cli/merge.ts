@@ -1,5 +1,6 @@
 /** `lab merge`: `lab ingest` for a topic of changes. */
 
+import { LabError } from "../core/errors.ts";
 import { defineCommand } from "./command.ts";
 import { ingest } from "./ingest.ts";
 import type { LabStream } from "./lab-yaml.ts";
@@ -20,6 +21,10 @@ export const merge = defineCommand({
     // Of lab.yaml those streams that are of changes.
     const own =
       values.topic === undefined && lab ? { ...lab, streams: lab.streams.filter(isOfChanges) } : lab;
+    if (own?.streams.length === 0 && lab && lab.streams.length > 0)
+      throw new LabError("USAGE", "no stream of lab.yaml has mode: cdc", {
+        hint: `give it to one of its streams (${lab.streams.map(({ topic }) => topic).join(", ")}), or give --topic T`,
+      });
     return ingest.run({ ...context, lab: own }, { ...values, mode: "cdc" }, args);
   },
 });
