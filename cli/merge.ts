@@ -18,6 +18,10 @@ export const merge = defineCommand({
   seeAlso: ["ingest", "produce", "optimize"],
   run(context, values, args) {
     const { lab } = context;
+    if (values.mode === "append")
+      throw new LabError("USAGE", "lab merge applies changes: --mode append is for lab ingest", {
+        hint: "leave --mode out, or use lab ingest",
+      });
     // Of lab.yaml those streams that are of changes.
     const own =
       values.topic === undefined && lab ? { ...lab, streams: lab.streams.filter(isOfChanges) } : lab;

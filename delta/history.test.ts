@@ -90,6 +90,22 @@ test("bytes are summed both ways, unknown where a removal does not say; the dura
   assert.equal(historyEntry(1, [], 5).hasMetadata, false);
 });
 
+test("rows that a deletion vector took out are those it has more than the one before, whatever the writer counted", () => {
+  const vector = (cardinality: bigint) =>
+    ({ storageType: "u", pathOrInlineDv: "x", sizeInBytes: 1, cardinality }) as const;
+  const info = { operationMetrics: { numTargetRowsUpdated: "1", numTargetRowsDeleted: "1" } };
+  const marked = historyEntry(
+    1,
+    [
+      { commitInfo: info },
+      { remove: removal("a", { size: 1000, deletionVector: vector(3n) }) },
+      { add: file("a", { size: 1000, deletionVector: vector(8n) }) },
+    ],
+    5,
+  );
+  assert.equal(marked.rowsRemoved, 5n);
+});
+
 test("a file that only lost rows to a deletion vector brings neither rows nor bytes", () => {
   const deletionVector = { storageType: "u", pathOrInlineDv: "x", sizeInBytes: 1, cardinality: 2n } as const;
   const info = { operationMetrics: { numTargetRowsUpdated: "2", numTargetRowsDeleted: "0" } };

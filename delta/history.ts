@@ -1,6 +1,6 @@
 /** What each commit did, newest first, from the commit files that are still there. */
 
-import type { Action, CommitInfo } from "./actions.ts";
+import type { Action, Add, CommitInfo, Remove } from "./actions.ts";
 import { sumBytes, sumRows } from "./file-totals.ts";
 import { readCommits } from "./load.ts";
 import { listLog } from "./log-list.ts";
@@ -50,7 +50,11 @@ export function historyEntry(version: number, actions: readonly Action[], fileTi
     timestampMs: info?.inCommitTimestamp === undefined ? fileTimeMs : Number(info.inCommitTimestamp),
     operation: info?.operation ?? "UNKNOWN",
     rowsAdded: hasDataRemoves ? less(sumRows(dataAdds), copiedRows(info)) : sumRows(dataAdds),
-    rowsRemoved: hasDataRemoves ? removedRows(info) : 0n,
+    rowsRemoved: !hasDataRemoves
+      ? 0n
+      : gone.some((remove) => remove.dataChange)
+        ? removedRows(info)
+        : newlyMarked(adds, removes),
     filesAdded: adds.length,
     filesRemoved: removes.length,
     bytesAdded: sumBytes(fresh),
@@ -61,6 +65,17 @@ export function historyEntry(version: number, actions: readonly Action[], fileTi
     durationMs: number(metric(info, ["executionTimeMs", "execution_time_ms"])),
     commitInfo: info,
   };
+}
+
+/** Rows that deletion vectors took out of files that stayed: exact, also where a count of engines means something else by a row. */
+function newlyMarked(adds: readonly Add[], removes: readonly Remove[]): bigint {
+  const before = new Map(
+    removes.map(({ path, deletionVector }) => [path, deletionVector?.cardinality ?? 0n]),
+  );
+  return adds.reduce((rows, { path, deletionVector }) => {
+    const marked = before.get(path);
+    return marked === undefined ? rows : rows + (deletionVector?.cardinality ?? 0n) - marked;
+  }, 0n);
 }
 
 /** Rows that went or were replaced, by what engines tell of it; undefined where they do not. */

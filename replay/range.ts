@@ -53,6 +53,7 @@ export async function startOf(
     case "offsets":
       return startAtOffsets(from.first, lake);
     case "version":
+      await table.at({ version: from.version }, signal);
       return from.version === 0 ? new Map() : behindVersion(from.version - 1, table, lake, signal);
   }
 }
