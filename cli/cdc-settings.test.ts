@@ -65,6 +65,11 @@ const REFUSED: [story: string, flags: Record<string, string | string[]>, message
     /dms do not say what their key is/,
   ],
   ["a key column twice", { "--mode": "cdc", "--cdc-key": ["id", "id"] }, /the column id twice/],
+  [
+    "a place of plain changes for others",
+    { "--mode": "cdc", "--cdc-position": ["seq"] },
+    /cdc.position says where plain changes have/,
+  ],
   ["a transform", { "--mode": "cdc", "--transform": "SELECT * FROM messages" }, /no place for a transform/],
   ["a route", { "--mode": "cdc", "--route": "country" }, /no place for a route/],
   ["raw values", { "--mode": "cdc", "--keep-raw": "on" }, /no place for raw values/],

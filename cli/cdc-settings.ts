@@ -154,6 +154,15 @@ export function cdcOf(values: CdcValues, stream: Partial<LabStream>): CdcOptions
         hint: "name the columns: --cdc-key id, or `cdc: { key: [id] }`",
       },
     );
+  const place = format === "plain" ? undefined : placeOf(values, yaml);
+  if (place !== undefined)
+    throw new LabError(
+      "CONFIG_INVALID",
+      `${stream.topic}: ${place} says where plain changes have what they tell, and the format is ${format}`,
+      {
+        hint: `leave it out: ${format} says by itself, or say that the format is plain`,
+      },
+    );
   return {
     format,
     keyColumns: key,
@@ -162,6 +171,20 @@ export function cdcOf(values: CdcValues, stream: Partial<LabStream>): CdcOptions
     ...(times.length > 0 ? { timeColumns: new Map(times) } : {}),
     ...(format === "plain" ? { plain: plainOf(values, stream) } : {}),
   };
+}
+
+/** A setting that only plain changes have, if one is given. */
+function placeOf(values: CdcValues, yaml: NonNullable<LabStream["cdc"]>): string | undefined {
+  const given = {
+    op: values.cdcOp ?? yaml.op,
+    row: values.cdcRow ?? yaml.row,
+    keyAt: values.cdcKeyAt ?? yaml.keyAt,
+    position: values.cdcPosition[0] ?? yaml.position,
+    time: values.cdcTime ?? yaml.time,
+    deleteOp: values.cdcDeleteOp[0] ?? yaml.deleteOp,
+  };
+  const name = Object.entries(given).find(([, value]) => value !== undefined)?.[0];
+  return name && `cdc.${name}`;
 }
 
 function plainOf(values: CdcValues, { topic, cdc: yaml = {} }: Partial<LabStream>): PlainPaths {

@@ -178,6 +178,8 @@ async function whenReady(broker: Guarded, port: number, setup: Setup): Promise<v
     signal.throwIfAborted();
     const text = await readLogSince(logFile, logsFrom);
     if (hasEnded) {
+      // Given up meanwhile: then it was ended.
+      signal.throwIfAborted();
       if (text.includes(PORT_LINE)) throw await portTaken(port, PORT_HINT);
       throw await failure("Kafka ended before it was ready", setup);
     }
