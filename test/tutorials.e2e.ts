@@ -72,6 +72,20 @@ test("every page is listed, and every page shows what its blocks print", async (
   }
 });
 
+test("no two pages use one topic, as all run on one broker", async () => {
+  const users = new Map<string, string[]>();
+  for (const name of await readdir(folder)) {
+    const page = await readFile(join(folder, name), "utf8");
+    const topics = new Set(Array.from(page.matchAll(/--(?:to-)?topic ([\w.-]+)/g), ([, topic]) => topic!));
+    for (const topic of topics) users.set(topic, [...(users.get(topic) ?? []), name]);
+  }
+  assert.ok(users.size >= 8);
+  assert.deepEqual(
+    [...users].filter(([, names]) => names.length > 1),
+    [],
+  );
+});
+
 test("a difference between what is shown and what is printed is found, and what may differ is not one", () => {
   const shown = "rows  time\n   4  2026-11-30 07:04:45Z\npid 7 on 127.0.0.1:9092, 2.4 KiB";
   assert.equal(
