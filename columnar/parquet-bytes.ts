@@ -69,17 +69,3 @@ export function putVarint(sink: ByteSink, value: number): void {
 export function putZigzag(sink: ByteSink, value: number): void {
   putVarint(sink, value < 0 ? -2 * value - 1 : 2 * value);
 }
-
-/** The same for any number of 64 bits, given as `high * 2^32 + low`. */
-export function putZigzag64(sink: ByteSink, low: number, high: number): void {
-  reserve(sink, 10);
-  const sign = high >> 31;
-  let bits = (low << 1) ^ sign;
-  let top = ((high << 1) | (low >>> 31)) ^ sign;
-  while (top !== 0 || bits >>> 0 >= 128) {
-    sink.array[sink.length++] = (bits & 127) | 128;
-    bits = (bits >>> 7) | (top << 25);
-    top >>>= 7;
-  }
-  sink.array[sink.length++] = bits;
-}

@@ -5,10 +5,11 @@ import { serializeSchema } from "../delta/schema.ts";
 import { withTypeChanges } from "../delta/type-widening.ts";
 import type { DataType } from "../delta/types.ts";
 import { kafkaField } from "../engine/kafka-column.ts";
-import { type FakeKafka, fakeKafka } from "../kafka/fake.ts";
+import { fakeKafka } from "../kafka/fake.ts";
 import { partitionOf } from "../kafka/partitioner.ts";
-import type { Kafka, RawRecord } from "../kafka/ports.ts";
+import type { Kafka } from "../kafka/ports.ts";
 import { type LakeTable, lakeTable, signal, type TestRow } from "../test/support/lake-table.ts";
+import { readTopic } from "../test/support/read-topic.ts";
 import { sqlTable, structOf } from "../test/support/sql-table.ts";
 import { openLake } from "./lake.ts";
 import { type ReplayOptions, replay } from "./run.ts";
@@ -26,23 +27,6 @@ const optionsFor = (
   ...more,
 });
 
-/** What a read-committed reader sees, by partition. */
-async function readAll(kafka: FakeKafka, topic: string): Promise<RawRecord[][]> {
-  const admin = await kafka.admin();
-  const all: RawRecord[][] = [];
-  for (const partition of (await admin.partitions(topic)) ?? []) {
-    const records: RawRecord[] = [];
-    for (let at = 0n; ; ) {
-      const found = await admin.recordAt({ topic, partition, nextOffset: at }, signal);
-      if (found === null) break;
-      records.push(found);
-      at = found.offset + 1n;
-    }
-    all.push(records);
-  }
-  return all;
-}
-
 test("no key, no value, an empty one, bytes that are no text, and headers that are doubled or null come back as they were", async (t) => {
   const lake = await lakeTable(t, { keepRaw: true });
   const doubled =
@@ -56,7 +40,7 @@ test("no key, no value, an empty one, bytes that are no text, and headers that a
   const kafka = fakeKafka();
   const result = await replay(optionsFor(lake, kafka));
   assert.deepEqual([result.sent, result.reencoded, result.comparison], [3, 0, "same"]);
-  const [records] = await readAll(kafka, "x");
+  const [records] = await readTopic(kafka, "x");
   assert.deepEqual(
     records!.map(({ key, value, timestampMs }) => [key, value, timestampMs]),
     [
@@ -81,7 +65,7 @@ test("records keep their partitions in a topic that has more of them, and one th
   kafka.createTopic("wide", 12, keeps);
   kafka.createTopic("narrow", 3, keeps);
   await replay(optionsFor(lake, kafka, { target: "wide" }));
-  const found = (await readAll(kafka, "wide")).map((records) =>
+  const found = (await readTopic(kafka, "wide")).map((records) =>
     records.map(({ value }) => JSON.parse(String(value)).v),
   );
   assert.deepEqual(
@@ -92,7 +76,7 @@ test("records keep their partitions in a topic that has more of them, and one th
     replay(optionsFor(lake, kafka, { target: "narrow" })),
     (error) => isLabError(error, "TARGET_UNFIT") && error.details.needed === 6,
   );
-  assert.deepEqual(await readAll(kafka, "narrow"), [[], [], []]);
+  assert.deepEqual(await readTopic(kafka, "narrow"), [[], [], []]);
 });
 
 test("spread anew, records are where Java's client puts their keys, those of one key in their order, and those without one keep their partition", async (t) => {
@@ -110,7 +94,7 @@ test("spread anew, records are where Java's client puts their keys, those of one
   const result = await replay(spread);
   assert.deepEqual([result.sent, result.partitions, result.comparison], [40, 3, "same"]);
   assert.equal((await replay(spread)).sentNow, 0);
-  const found = await readAll(kafka, "x");
+  const found = await readTopic(kafka, "x");
   const timesOf = new Map<string, number[]>();
   for (const [partition, records] of found.entries())
     for (const { key, value, timestampMs } of records) {
@@ -173,7 +157,7 @@ test("columns that came, went and grew wider between versions: all rows are sent
   const kafka = fakeKafka();
   const valuesOf = async (target: string, to?: number) => {
     await replay(optionsFor({ table, work }, kafka, { target, to }));
-    return (await readAll(kafka, target)).flat().map(({ value }) => String(value));
+    return (await readTopic(kafka, target)).flat().map(({ value }) => String(value));
   };
   assert.deepEqual(await valuesOf("newest"), ['{"a":1}', '{"a":9007199254740993,"c":"new"}']);
   assert.deepEqual(await valuesOf("older", 1), ['{"a":1,"b":"gone"}']);
@@ -204,7 +188,7 @@ test("killed while it finds out how far it came, a replay sends nothing twice", 
   }
   const { sent, isResumed, sentNow } = await replay(optionsFor(lake, kafka));
   assert.deepEqual([sent, isResumed, sentNow < 10], [10, true, true]);
-  assert.equal((await readAll(kafka, "x"))[0]!.length, 10);
+  assert.equal((await readTopic(kafka, "x"))[0]!.length, 10);
 });
 
 test("files that all hold everything are put in order within the memory that is given, although they are larger", async (t) => {

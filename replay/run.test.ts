@@ -5,6 +5,7 @@ import { isLabError, LabError } from "../core/errors.ts";
 import { type FakeKafka, fakeKafka } from "../kafka/fake.ts";
 import type { ExactRecord, Kafka, RawRecord } from "../kafka/ports.ts";
 import { type LakeTable, lakeTable, placesOf, signal, type TestRow } from "../test/support/lake-table.ts";
+import { readTopic } from "../test/support/read-topic.ts";
 import { progressTopicOf, readProgress, transactionalIdOf } from "./progress.ts";
 import { type ReplayOptions, replay } from "./run.ts";
 
@@ -24,23 +25,6 @@ function optionsFor(lake: LakeTable, kafka: Kafka, more: Partial<ReplayOptions> 
     ...{ work: lake.work, signal, now: Date.now, transactionBytes: 300 },
     ...more,
   };
-}
-
-/** What a read-committed reader sees, by partition. */
-async function readAll(kafka: FakeKafka, topic: string): Promise<RawRecord[][]> {
-  const admin = await kafka.admin();
-  const all: RawRecord[][] = [];
-  for (const partition of (await admin.partitions(topic)) ?? []) {
-    const records: RawRecord[] = [];
-    for (let at = 0n; ; ) {
-      const found = await admin.recordAt({ topic, partition, nextOffset: at }, signal);
-      if (found === null) break;
-      records.push(found);
-      at = found.offset + 1n;
-    }
-    all.push(records);
-  }
-  return all;
 }
 
 const keysOf = (records: readonly RawRecord[][]) =>
@@ -76,7 +60,7 @@ test("rows go back as they came: partition, order, key, headers, time, and what 
       },
     },
   );
-  const found = await readAll(kafka, "x");
+  const found = await readTopic(kafka, "x");
   assert.deepEqual(keysOf(found), [[5], [], [0, 1, 2]]);
   const { offset: _, ...first } = found[2]![0]!;
   assert.deepEqual(first, {
@@ -137,7 +121,7 @@ test("killed or cut off at any call, before or after it took place, and started 
             return undefined;
           });
         assert.equal(result?.sent, 50);
-        assert.deepEqual(keysOf(await readAll(kafka, "x")), [range(0, 25), range(100, 125)]);
+        assert.deepEqual(keysOf(await readTopic(kafka, "x")), [range(0, 25), range(100, 125)]);
       },
     ),
     { numRuns: 15 },
@@ -159,7 +143,7 @@ test("a second run takes over from the first, which ends; together they send eac
   );
   await assert.rejects(elder, (error) => isLabError(error, "PRODUCER_FENCED"));
   await younger;
-  assert.deepEqual(keysOf(await readAll(kafka, "x")), [range(0, 40)]);
+  assert.deepEqual(keysOf(await readTopic(kafka, "x")), [range(0, 40)]);
 });
 
 test("what is done goes on with the rows that came since; another range needs a topic of its own, or a word", async (t) => {
@@ -175,7 +159,7 @@ test("what is done goes on with the rows that came since; another range needs a 
   const other = { from: { kind: "offsets", first: new Map([[0, 4n]]) } } as const;
   await assert.rejects(replay(optionsFor(lake, kafka, other)), (error) => isLabError(error, "TARGET_UNFIT"));
   await replay(optionsFor(lake, kafka, { ...other, isAppended: true }));
-  assert.deepEqual(keysOf(await readAll(kafka, "x")), [[0, 1, 2, 3, 4, 4]]);
+  assert.deepEqual(keysOf(await readTopic(kafka, "x")), [[0, 1, 2, 3, 4, 4]]);
 
   const crash = new LabError("INTERNAL", "killed");
   const faulty = failing(kafka, new Map([[3, { isAfter: false, error: crash }]]));
@@ -188,7 +172,7 @@ test("what is done goes on with the rows that came since; another range needs a 
   // What is under way ends with the rows it began with, whatever came meanwhile.
   await lake.append(rows(0, 5, 1));
   assert.equal((await replay(optionsFor(lake, kafka, { target: "y" }))).version, 2);
-  assert.deepEqual(keysOf(await readAll(kafka, "y")), [range(0, 5)]);
+  assert.deepEqual(keysOf(await readTopic(kafka, "y")), [range(0, 5)]);
 });
 
 test("where a replay begins is said by version, time or offset", async (t) => {
@@ -213,7 +197,7 @@ test("where a replay begins is said by version, time or offset", async (t) => {
   const sent = async (more: Partial<ReplayOptions>) => {
     const target = `x${targets++}`;
     await replay(optionsFor(lake, kafka, { target, ...more }));
-    return keysOf(await readAll(kafka, target));
+    return keysOf(await readTopic(kafka, target));
   };
   assert.deepEqual(await sent({ from: { kind: "version", version: 3 } }), [[5, 6, 7], [0]]);
   assert.deepEqual(await sent({ from: { kind: "version", version: 0 }, to: 2 }), [[0, 1, 2, 3]]);

@@ -1,44 +1,22 @@
 /** Cut the store, on a lab whose tables are in S3: the ingester pauses for as long, goes on by itself, and nothing is lost. */
 
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, test } from "node:test";
-import type { Browser } from "playwright-core";
-import { type LabRun, startLab } from "./support/lab.ts";
-import { openBrowser, openPage } from "./support/page.ts";
+import { type LabToBreak, startLabToBreak } from "./support/lab-to-break.ts";
 import { s3Env, sharedS3 } from "./support/s3.ts";
 import { until } from "./support/until.ts";
 
 const DEADLINE = { deadlineMs: 240_000, everyMs: 300 };
 
-let browser: Browser;
-let folder: string;
-let run: LabRun;
-let address: string;
+let lab: LabToBreak;
 before(async () => {
-  browser = await openBrowser();
   const s3 = await sharedS3();
-  folder = await mkdtemp(join(tmpdir(), "lab-break-s3-"));
-  const ports = ["--port", "0", "--kafka-port", "0"];
-  const store = ["--store", `s3://${s3.bucket}/tables`];
-  run = startLab(["up", "--kafka", "jvm", ...ports, ...store], { cwd: folder, env: s3Env(s3) });
-  address = (await run.printed(/dashboard +(http:\S+)/, 240_000))[1] ?? "";
-  await run.printed(/produce-orders/, 240_000);
+  lab = await startLabToBreak(["--store", `s3://${s3.bucket}/tables`], s3Env(s3));
 });
-after(async () => {
-  await browser.close();
-  run.child.kill("SIGINT");
-  await run.ended;
-  await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
-});
+after(() => lab.close());
 
 test("cut off from S3 the ingester pauses and says why, the page goes on reading, and healed it catches up without loss", async (t) => {
-  const { origin, searchParams } = new URL(address);
-  const page = await openPage(browser, `${origin}/t/orders/break?token=${searchParams.get("token")}`, {
-    height: 1000,
-  });
+  const page = await lab.openBreak();
   t.after(page.close);
   const card = page.page.locator(".cards li", { hasText: "Cut the store" });
   const cut = card.locator("button").first();

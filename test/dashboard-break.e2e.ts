@@ -1,13 +1,9 @@
 /** Break it, on a lab as a user starts it: each fault is real, shows what it did with the new pid, and loses nothing. */
 
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, test } from "node:test";
-import type { Browser } from "playwright-core";
-import { type LabRun, startLab } from "./support/lab.ts";
-import { openBrowser, openPage, seriousFindings } from "./support/page.ts";
+import { type LabToBreak, startLabToBreak } from "./support/lab-to-break.ts";
+import { openPage, seriousFindings } from "./support/page.ts";
 import { until } from "./support/until.ts";
 
 /** What a fault must have shown once it is over. */
@@ -23,29 +19,14 @@ const FAULTS = [
   ["Burst of 100,000", /sent 100,000 messages.*caught up, lag at most [\d,]+/s],
 ] as const;
 
-let browser: Browser;
-let folder: string;
-let run: LabRun;
-let address: string;
+let lab: LabToBreak;
 before(async () => {
-  browser = await openBrowser();
-  folder = await mkdtemp(join(tmpdir(), "lab-break-"));
-  run = startLab(["up", "--kafka", "jvm", "--port", "0", "--kafka-port", "0"], { cwd: folder });
-  address = (await run.printed(/dashboard +(http:\S+)/, 240_000))[1] ?? "";
-  await run.printed(/produce-orders/, 240_000);
+  lab = await startLabToBreak();
 });
-after(async () => {
-  await browser.close();
-  run.child.kill("SIGINT");
-  await run.ended;
-  await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
-});
+after(() => lab.close());
 
 test("each fault says what should happen, does it to the real lab, shows what did, and the ledger stays whole", async (t) => {
-  const { origin, searchParams } = new URL(address);
-  const page = await openPage(browser, `${origin}/t/orders/break?token=${searchParams.get("token")}`, {
-    height: 1000,
-  });
+  const page = await lab.openBreak();
   t.after(page.close);
   assert.doesNotMatch(page.page.url(), /token/, "the token leaves the address");
   const card = (title: string) => page.page.locator(".cards li", { hasText: title });
@@ -81,7 +62,7 @@ test("each fault says what should happen, does it to the real lab, shows what di
   }
   assert.match(await page.text("#break-verdict"), /Nothing lost, nothing doubled/);
 
-  const checked = await openPage(browser, `${origin}/t/orders/break`, {
+  const checked = await openPage(lab.browser, `${lab.origin}/t/orders/break`, {
     width: 360,
     theme: "dark",
     bypassCSP: true,
@@ -111,7 +92,7 @@ test("each fault says what should happen, does it to the real lab, shows what di
 });
 
 test("without the token nothing is broken, and the page says how to get it", async (t) => {
-  const page = await openPage(browser, `${new URL(address).origin}/t/orders/break`);
+  const page = await openPage(lab.browser, `${lab.origin}/t/orders/break`);
   t.after(page.close);
   const button = page.page.locator(".cards button", { hasText: "Send poison" });
   await until("the button", async () => (await button.getAttribute("aria-disabled")) === null, {

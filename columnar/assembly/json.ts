@@ -166,9 +166,8 @@ function object(node: Node, at: usize, repetition: i32): usize {
     if (next === 0) break;
     at = next;
   }
-  at = passSpace(at);
-  if (load<u8>(at) !== CLOSE_BRACE) return 0;
-  return met === fieldCount || absent(node, id, repetition) ? at + 1 : 0;
+  at = closed(at, CLOSE_BRACE);
+  return at !== 0 && (met === fieldCount || absent(node, id, repetition)) ? at : 0;
 }
 
 /** Nulls for the fields that the object did not have; false where one must not be null. */
@@ -214,8 +213,7 @@ function array(node: Node, at: usize, repetition: i32): usize {
     if (next === 0) break;
     at = next;
   }
-  at = passSpace(at);
-  return load<u8>(at) === CLOSE_BRACKET ? at + 1 : 0;
+  return closed(at, CLOSE_BRACKET);
 }
 
 function map(node: Node, at: usize, repetition: i32): usize {
@@ -240,8 +238,7 @@ function map(node: Node, at: usize, repetition: i32): usize {
     if (next === 0) break;
     at = next;
   }
-  at = passSpace(at);
-  return load<u8>(at) === CLOSE_BRACE ? at + 1 : 0;
+  return closed(at, CLOSE_BRACE);
 }
 
 /** Whether the key added last is one of those since `first`. */
@@ -285,14 +282,19 @@ function anything(at: usize, depth: i32): usize {
     if (next === 0) break;
     at = next;
   }
-  at = passSpace(at);
-  return load<u8>(at) === close ? at + 1 : 0;
+  return closed(at, close);
 }
 
 function passSpace(at: usize): usize {
   let byte = load<u8>(at);
   while (byte === SPACE || byte === NEWLINE || byte === RETURN || byte === TAB) byte = load<u8>(++at);
   return at;
+}
+
+/** Over the space in front of `byte` and the byte; the space behind it belongs to what is around. */
+function closed(at: usize, byte: u8): usize {
+  at = passSpace(at);
+  return load<u8>(at) === byte ? at + 1 : 0;
 }
 
 /** Over `byte` and the space around it. */
