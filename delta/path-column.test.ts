@@ -37,6 +37,19 @@ test("every path comes back, and its hash is that of its text, with a UUID in it
   );
 });
 
+test("what is before a UUID and what is behind it are told apart, whatever they are made of", () => {
+  const uuid = "550e8400-e29b-41d4-a716-446655440000";
+  for (const mark of ["\u0000", " ", "1 ", "/", "ü"]) {
+    const column = pathColumn();
+    const paths = [mark + uuid, uuid + mark, uuid, `${mark}${uuid}${mark}`, `${mark}${mark}${uuid}`];
+    for (const path of paths) column.push(path);
+    assert.deepEqual(
+      paths.map((_, row) => column.get(row)),
+      paths,
+    );
+  }
+});
+
 test("more paths than a block holds come back, and more texts around UUIDs than are remembered", () => {
   const column = pathColumn();
   const nth = (n: number) => {

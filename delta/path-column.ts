@@ -48,7 +48,8 @@ export function pathColumn(): PathColumn {
   const noteAround = (bytes: Buffer, from: number, length: number, start: number): number | undefined => {
     const before = bytes.toString("utf8", from, start);
     const after = bytes.toString("utf8", start + UUID_TEXT, from + length);
-    const key = `${before}\u0000${after}`;
+    // Any character may stand in a path, so none could part the two: the length does.
+    const key = `${before.length} ${before}${after}`;
     const known = numbers.get(key);
     if (known === undefined && around.length === MOST_AROUND) return undefined;
     const number = known ?? around.length;
