@@ -47,6 +47,19 @@ const fields = fc.dictionary(
   { minKeys: 1 },
 );
 
+test("one odd value far behind is told of, whatever it is and wherever it stands", async () => {
+  const values = ["1", "0.5", '"text"', '"2025-01-02T03:04:05Z"', "true", "[1]", '{"a":1}'];
+  const around = [(value: string) => `{"f":${value}}`, (value: string) => `{"s":{"f":[{"f":${value}}]}}`];
+  for (const usual of values)
+    for (const odd of values)
+      for (const message of around)
+        for (const place of [64, 299]) {
+          const messages = Array.from({ length: 300 }, (_, i) => message(i === place ? odd : usual));
+          const batch = batchOf(messages);
+          assert.deepEqual(await inferByWalk(columns, batch, signal), await inferMessages(batch, signal));
+        }
+});
+
 test("a walk that parses few messages infers what a look at all of them does", async () => {
   await fc.assert(
     fc.asyncProperty(

@@ -71,7 +71,7 @@ function walkOf(columns: Columns, schema: StructType, before: SettledWalk | unde
     leaves.push(leaf);
     return leaf;
   });
-  limitDigits(root);
+  onlyWhatSettles(root);
   const walk = createJsonWalk(columns, root, { ignoreUnknown: false });
   walk.begin(0);
   return {
@@ -89,8 +89,10 @@ function walkOf(columns: Columns, schema: StructType, before: SettledWalk | unde
   };
 }
 
-function limitDigits(node: Node): void {
+/** A number where the others have texts changes no type, but has to be told (`tellMixed`). */
+function onlyWhatSettles(node: Node): void {
   node.digits = Math.min(node.digits, PLAIN_DIGITS);
-  for (const { node: below } of node.fields) limitDigits(below);
-  if (node.element) limitDigits(node.element);
+  if (node.kind === "STRING") node.flag = true;
+  for (const { node: below } of node.fields) onlyWhatSettles(below);
+  if (node.element) onlyWhatSettles(node.element);
 }

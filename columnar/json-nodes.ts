@@ -19,7 +19,7 @@ export type Node = {
   /** Of a whole number, or in front of a point: what has more is doubtful. */
   digits: number;
   scale: number;
-  /** Of a double that is a float; of a timestamp that is one in a zone. */
+  /** Of a double that is a float; of a timestamp that is one in a zone; of a string where only texts are plainly right. */
   flag: boolean;
   /** Where a scalar's values go; in a map those of the keys. */
   leaf: LeafVector | null;

@@ -84,9 +84,8 @@ function value(node: Node, at: usize, repetition: i32): usize {
   }
   switch (node.kind) {
     case STRING:
-      return first === QUOTE
-        ? addText(at, messageEnd, node.leaf, repetition)
-        : otherText(at, node.leaf, repetition);
+      if (first === QUOTE) return addText(at, messageEnd, node.leaf, repetition);
+      return node.flag ? 0 : otherText(at, node.leaf, repetition);
     case INTEGER:
       return addInteger(at, node.leaf, repetition, node.digits);
     case REAL:

@@ -2,6 +2,7 @@
 
 import { Leaf } from "./leaf";
 
+/** With `flag` of texts alone: a number, true or false is doubtful, and not taken as it is written. */
 export const STRING = 0;
 export const INTEGER = 1;
 /** With `flag` a float. */
