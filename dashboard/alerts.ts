@@ -3,7 +3,7 @@
  * Pure: samples over time in, alerts out.
  */
 
-import type { Part, StreamState } from "./control.ts";
+import { type Part, processOf, type StreamState } from "./control.ts";
 
 /** Times in seconds. */
 export const LIMITS = {
@@ -69,7 +69,7 @@ export function sampleOf(parts: readonly Part[], atMs: number): Sample {
     if (part.state?.part !== "ingest") continue;
     for (const stream of part.state.streams) {
       const known = streams.get(stream.tableUri + stream.topic);
-      const one = streamSample(stream, `${part.name} ${part.pid}`);
+      const one = streamSample(stream, processOf(part));
       streams.set(stream.tableUri + stream.topic, known ? together(known, one) : one);
     }
   }

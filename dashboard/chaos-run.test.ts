@@ -14,6 +14,7 @@ function ingester(change: Partial<FlowIngester> = {}): FlowIngester {
     ...{
       name: "ingest",
       pid: 1,
+      startedAt: at(-60),
       status: "answering",
       lastAnswer: null,
       state: "running",
@@ -99,6 +100,21 @@ test("a kill is told with both pids and where it resumes, and is over only when 
     [flow(8, [ingester({ pid: 2 })]), counted(7, "broken")],
   ]);
   assert.deepEqual([after.isOver, after.verdict], [true, "broken"]);
+});
+
+test("a kill shows where the next process has the same pid, as it has in a container", () => {
+  const run = watch("kill-after-commit", [
+    [flow(1, [ingester({ status: "silent" })]), counted(1)],
+    [flow(3, [ingester({ startedAt: at(2) })]), counted(2)],
+    [flow(5, [ingester({ startedAt: at(2) })]), counted(4)],
+    [flow(9, [ingester({ startedAt: at(2) })]), counted(8)],
+  ]);
+  assert.deepEqual(run.texts, [
+    "ingest does not answer, pid 1",
+    `ingest is back as pid 1, as before, started ${at(2)}; resumes orders-0 at 1,204`,
+    "caught up, lag at most 0",
+  ]);
+  assert.equal(run.isOver, true);
 });
 
 test("what comes anyway is no sign of a fault: a new version does not end a kill that did not happen yet", () => {

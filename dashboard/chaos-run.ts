@@ -1,6 +1,7 @@
 /** From one look at the flow after another to what a fault did: what is told was seen. Pure. */
 
 import type { Fault, FaultName, Target } from "./chaos.ts";
+import { processOf } from "./control.ts";
 import type { Flow, FlowIngester, FlowStream } from "./flow.ts";
 import type { TableLedger } from "./ledger-watch.ts";
 
@@ -22,7 +23,7 @@ export type ChaosRun = {
 
 /** What was seen last, to tell what is new. */
 export type Seen = {
-  ingesters: ReadonlyMap<string, Pick<FlowIngester, "pid" | "status" | "state">>;
+  ingesters: ReadonlyMap<string, Pick<FlowIngester, "name" | "pid" | "startedAt" | "status" | "state">>;
   owners: ReadonlyMap<number, string | null>;
   version: number | null;
   letters: number;
@@ -60,7 +61,10 @@ export function firstSight(flow: Flow | null, target: Target): Seen {
   const stream = streamOf(flow, target);
   return {
     ingesters: new Map(
-      (stream?.ingesters ?? []).map(({ name, pid, status, state }) => [name, { pid, status, state }]),
+      (stream?.ingesters ?? []).map(({ name, pid, startedAt, status, state }) => [
+        name,
+        { name, pid, startedAt, status, state },
+      ]),
     ),
     owners: new Map((stream?.partitions ?? []).map(({ partition, owner }) => [partition, owner])),
     version: versionOf(stream),
@@ -143,14 +147,15 @@ function ingesterTexts(seen: Seen, now: FlowIngester, stream: FlowStream): strin
   if (before === undefined)
     return [`${name} joins as pid ${pid}`, ...(status === "answering" && state === "paused" ? [doing] : [])];
   const texts: string[] = [];
-  if (pid !== before.pid && status === "answering") {
+  if (processOf(now) !== processOf(before) && status === "answering") {
     const from = stream.partitions.flatMap(({ partition, settled, owner }) =>
       owner === name && settled !== null
         ? [`${stream.topic}-${partition} at ${(BigInt(settled) + 1n).toLocaleString("en")}`]
         : [],
     );
+    const was = pid === before.pid ? `as before, started ${now.startedAt}` : `was pid ${before.pid}`;
     texts.push(
-      `${name} is back as pid ${pid}, was pid ${before.pid}${from.length > 0 ? `; resumes ${from.join(", ")}` : ""}`,
+      `${name} is back as pid ${pid}, ${was}${from.length > 0 ? `; resumes ${from.join(", ")}` : ""}`,
     );
   } else if (status !== before.status) {
     if (status === "gone") texts.push(`${name} ended, pid ${pid}`);

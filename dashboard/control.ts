@@ -68,6 +68,10 @@ export type Part = {
   state: IngestState | ProduceState | null;
 };
 
+/** Tells a process from those that had its name before it: pids come again, in a container at each start. */
+export const processOf = ({ name, pid, startedAt }: Pick<Part, "name" | "pid" | "startedAt">): string =>
+  `${name} ${pid} ${startedAt}`;
+
 export type Topic = {
   topic: string;
   /** Offsets as decimal strings: the first that is still there, and the one the next record gets. */

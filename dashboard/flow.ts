@@ -1,13 +1,14 @@
 /** From one look at the lab after another to what flows: rates, lag, and the silences told apart. Pure. */
 
-import type {
-  IngestState,
-  Part,
-  PartError,
-  PartitionState,
-  ProduceState,
-  StreamState,
-  Topic,
+import {
+  type IngestState,
+  type Part,
+  type PartError,
+  type PartitionState,
+  type ProduceState,
+  processOf,
+  type StreamState,
+  type Topic,
 } from "./control.ts";
 import { type RateMeter, rateMeter, type Samples } from "./rates.ts";
 import type { Problem } from "./tables.ts";
@@ -19,13 +20,15 @@ export type FlowPart = {
   name: string;
   kind: string;
   pid: number | null;
+  /** ISO UTC; null if unknown. */
+  startedAt: string | null;
   status: Status;
   /** When it last answered; null if it never did or is not one that answers. */
   lastAnswer: string | null;
   address: string | null;
 };
 
-type Member = Pick<FlowPart, "name" | "pid" | "status" | "lastAnswer">;
+type Member = Pick<FlowPart, "name" | "pid" | "startedAt" | "status" | "lastAnswer">;
 
 export type FlowProducer = Member & {
   source: string;
@@ -124,6 +127,7 @@ function observePart(part: Part, memory: FlowMemory, atMs: number): Observed {
   const member: Member = {
     name: part.name,
     pid: part.pid,
+    startedAt: part.startedAt,
     status,
     lastAnswer: answer === undefined ? null : iso(answer.atMs),
   };
@@ -158,9 +162,7 @@ function producersOf(topic: string, observed: Observed[], meter: RateMeter): Flo
     if (answer?.state.part !== "produce" || answer.state.topic !== topic) return [];
     const { source, acked, lastError, done } = answer.state;
     const isAnswering = member.status === "answering";
-    const perSecond = isAnswering
-      ? meter.rate(`produce ${member.name} ${member.pid}`, BigInt(acked.total))
-      : null;
+    const perSecond = isAnswering ? meter.rate(`produce ${processOf(member)}`, BigInt(acked.total)) : null;
     return [{ ...member, source, acked: acked.total, perSecond, lastError, done }];
   });
 }
@@ -204,7 +206,7 @@ function outflowOf(
     const { state, reason, version, buffer, lastCommit, lastError, totals } = stream;
     if (member.status === "answering") {
       const settled = BigInt(totals.rows) + BigInt(totals.letters) + BigInt(totals.skipped);
-      const rate = meter.rate(`ingest ${member.name} ${member.pid} ${topic} ${table}`, settled);
+      const rate = meter.rate(`ingest ${processOf(member)} ${topic} ${table}`, settled);
       perSecond = rate === null ? perSecond : (perSecond ?? 0) + rate;
     }
     return { ...member, state, reason, version, buffer, lastCommit, lastError, totals };

@@ -188,6 +188,53 @@ test("after everything was killed, `up` heals: nothing is lost or doubled, and r
   assert.equal(Number(gaps[0]?.[0]), 0);
 });
 
+test("without its settings nothing can be broken from the page; with them the page kills and freezes the ingester, and nothing is lost", async () => {
+  type Run = { isOver: boolean; verdict: string | null; lines: { text: string }[] };
+  const seen = async () => {
+    const reply = await fetch(`${page}/api/chaos?table=orders`);
+    return (await reply.json()) as {
+      isOn: boolean;
+      faults: { name: string; refusal: string | null }[];
+      runs: Run[];
+    };
+  };
+  const cause = (name: string, token: string) =>
+    fetch(`${page}/api/chaos/${name}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", "x-lab-token": token },
+      body: JSON.stringify({ table: "orders" }),
+    });
+  assert.equal((await seen()).isOn, false);
+
+  const pageToken = randomUUID();
+  const chaos = { LAB_CHAOS: "1", LAB_CHAOS_TOKEN: randomUUID(), LAB_PAGE_TOKEN: pageToken };
+  await shown("docker", ["compose", "up", "--detach", "--wait", "--wait-timeout", "600"], chaos);
+  const { faults } = await until(
+    "an ingester to break",
+    () => seen().then((now) => now.faults.find(({ name }) => name === "freeze")?.refusal === null && now),
+    { deadlineMs: 120_000 },
+  );
+  const refused = faults.find(({ name }) => name === "stop-broker")?.refusal;
+  assert.match(refused ?? "", /docker compose stop/);
+  assert.equal((await cause("freeze", "a guess")).status, 403);
+
+  for (const [name, shows] of [
+    ["kill-after-commit", /is back as pid/],
+    ["freeze", /does not answer/],
+  ] as const) {
+    const reply = await cause(name, pageToken);
+    assert.equal(reply.status, 200, await reply.text());
+    const run = await until(`${name} is over`, () => seen().then(({ runs: [run] }) => run?.isOver && run), {
+      deadlineMs: 240_000,
+    });
+    const told = run.lines.map(({ text }) => text).join("\n");
+    assert.match(told, shows);
+    assert.equal(run.verdict, "whole", told);
+  }
+  const now = await counted("orders");
+  assert.equal(now.rows, now.distinct);
+});
+
 test("the ingester stops in order when it is told to", async () => {
   await compose("stop", "ingester");
   const [stopped] = (await containers()).filter(({ Service }) => Service === "ingester");
@@ -268,8 +315,8 @@ async function containers(): Promise<Container[]> {
 }
 
 /** Runs a command whose progress is of interest in a log; rejects unless it exits with 0. */
-async function shown(command: string, args: string[]): Promise<void> {
-  const child = spawn(command, args, { cwd: root, env, stdio: ["ignore", 2, 2] });
+async function shown(command: string, args: string[], more: NodeJS.ProcessEnv = {}): Promise<void> {
+  const child = spawn(command, args, { cwd: root, env: { ...env, ...more }, stdio: ["ignore", 2, 2] });
   const status = await new Promise((resolve) => child.once("close", resolve));
   assert.equal(status, 0, `${command} ${args.join(" ")}`);
 }

@@ -96,6 +96,7 @@ function runNode(files: readonly string[], env: NodeJS.ProcessEnv): Promise<numb
   const flags = [
     "--import",
     "tsx",
+    ...(process.env.LAB_PROPERTY_SEED ? ["--import", "./test/property-seed.ts"] : []),
     "--test",
     "--test-concurrency=2",
     "--test-timeout=900000",
