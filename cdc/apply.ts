@@ -6,11 +6,15 @@ import type { StructType } from "../delta/types.ts";
 import type { LetterStage } from "../engine/encoder.ts";
 import type { Folded, Place } from "./change.ts";
 
-/** What one commit did to the table: rows, but `ignored`, which are changes older than what the table held, and `folded` ones. */
+/**
+ * What one commit did to the table: rows, but `ignored`, which are changes older than what the table held, and `folded` ones. `swept` are those of
+ * `deleted` that no change deleted, but a snapshot that did not have them.
+ */
 export type MergeCounts = {
   inserted: number;
   updated: number;
   deleted: number;
+  swept: number;
   ignored: number;
   folded: number;
 };

@@ -35,10 +35,10 @@ export type Change = Order & {
 
 export type Borrowed = { column: string; from: Order };
 
-/** Everything older than this is gone, whatever its key. */
-export type Truncate = Order & { kind: "truncate"; timestampMs: number };
+/** Everything older than this is gone, whatever its key. `isSweep`: a snapshot tells all there is behind it, and is over (`snapshot-end.ts`). */
+export type Truncate = Order & { kind: "truncate"; isSweep?: boolean; timestampMs: number };
 
-/** What a batch comes to: at most one change a key, and truncates that come before them. Everything in `changes` is newer than each truncate. */
+/** What a batch comes to: at most one change a key, and truncates that come before them. Nothing in `changes` is older than a truncate for certain. */
 export type Folded = {
   changes: readonly Change[];
   truncates: readonly Truncate[];

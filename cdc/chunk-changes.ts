@@ -12,6 +12,8 @@ export type ChunkChanges = {
   bad: BadRecord[];
   /** Places of messages that are not of rows. */
   skipped: { index: number; kind: string }[];
+  /** Snapshots have ended that do not say where they stand: what goes with them is not known. */
+  isUnswept: boolean;
 };
 
 /** Every message of the batch is in one of the four, by its place or by where Kafka has it. Outages of what decoding takes reject. */
@@ -21,7 +23,7 @@ export async function changesOf(
   decoding: DecodeOptions,
   signal: AbortSignal,
 ): Promise<ChunkChanges> {
-  const found: ChunkChanges = { changes: [], truncates: [], bad: [], skipped: [] };
+  const found: ChunkChanges = { changes: [], truncates: [], bad: [], skipped: [], isUnswept: false };
   const values = await jsonValues(raw, decoding, found.bad, signal);
   const keyAt = await jsonKeys(raw, decoding, signal);
   for (let index = 0; index < raw.length; index++) {
@@ -31,8 +33,11 @@ export async function changesOf(
       ...{ partition: raw.partition(index), offset: raw.offset(index), generation: raw.generation(index) },
       ...{ timestampMs: raw.timestampMs(index), key: keyAt(index), headers: raw.headers(index), value },
     });
-    if ("changes" in decoded) found.changes.push(...decoded.changes);
-    else if ("truncate" in decoded) found.truncates.push(decoded.truncate);
+    if ("changes" in decoded) {
+      found.changes.push(...decoded.changes);
+      if (decoded.sweep === "no position") found.isUnswept = true;
+      else if (decoded.sweep) found.truncates.push(decoded.sweep);
+    } else if ("truncate" in decoded) found.truncates.push(decoded.truncate);
     else if ("skipped" in decoded) found.skipped.push({ index, kind: decoded.skipped });
     else found.bad.push({ index, ...decoded.bad });
   }

@@ -10,7 +10,9 @@ import { debeziumPosition } from "./debezium-position.ts";
 import type { ChangeDecoder, ChangeMessage, DecodedChange } from "./decoder.ts";
 import { emptyObject, isJsonObject, textOf } from "./json-text.ts";
 import { DEFAULT_PLACEHOLDER, placeholderTest } from "./placeholder.ts";
+import type { Position } from "./position.ts";
 import { rowChanges } from "./row-change.ts";
+import { isSnapshotEnd, sweepAt } from "./snapshot-end.ts";
 import { unwrap } from "./unwrapped.ts";
 
 export type DebeziumOptions = {
@@ -18,6 +20,8 @@ export type DebeziumOptions = {
   keyColumns?: readonly string[] | undefined;
   /** What stands for a large value that did not change (`unavailable.value.placeholder`). */
   placeholder?: string | undefined;
+  /** Tells what goes with the end of a snapshot. */
+  sweep?: boolean | undefined;
 };
 
 const OPERATIONS = new Set(["c", "u", "d", "r", "t", "m"]);
@@ -101,7 +105,18 @@ export function createDebeziumDecoder(options: DebeziumOptions): ChangeDecoder {
     }
     if (after === null) return fault("CDC_ROW_MISSING", `operation ${operation} has no object in after`);
     const position = debeziumPosition(source, hasHeader(message, OLD_KEY_HEADER) ? "made" : null);
-    return upsert(message, withKey(after, key, columns), { before, keyColumns: columns, position });
+    const told = upsert(message, withKey(after, key, columns), { before, keyColumns: columns, position });
+    return withSweep(told, message, source, position);
+  }
+
+  function withSweep(
+    told: DecodedChange,
+    message: ChangeMessage,
+    source: JsonObject,
+    position: Position | null,
+  ): DecodedChange {
+    if (!options.sweep || !("changes" in told) || !isSnapshotEnd(source)) return told;
+    return { ...told, sweep: position === null ? "no position" : sweepAt(message, position) };
   }
 
   function truncate(
@@ -127,7 +142,7 @@ export function createDebeziumDecoder(options: DebeziumOptions): ChangeDecoder {
     const told = { before: null, keyColumns, position: debeziumPosition(source, null) };
     return isDelete
       ? rowChanges(message, { ...told, kind: "delete", row: whole })
-      : upsert(message, whole, told);
+      : withSweep(upsert(message, whole, told), message, source, told.position);
   }
 
   /** Alone it is a delete, ordered by Kafka alone. After one it is for Kafka's compaction; with its headers where the delete itself is not seen. */

@@ -16,8 +16,11 @@ export type ChangeMessage = {
 };
 
 export type DecodedChange =
-  /** In the order in which they happened: an update that changes the key is two. */
-  | { changes: readonly Change[] }
+  /**
+   * In the order in which they happened: an update that changes the key is two. With the end of a snapshot what goes with it, where the decoder was
+   * asked to tell.
+   */
+  | { changes: readonly Change[]; sweep?: Truncate | "no position" }
   | { truncate: Truncate }
   /** Not of rows (heartbeats, ends of transactions, ...), by the kind that it is counted under. */
   | { skipped: string }

@@ -121,6 +121,14 @@ test("truncates drop what is older, whatever key and partition, and leave what i
   );
 });
 
+test("what nothing proves to be older than a truncate stays, as it does in a batch behind it", () => {
+  const at = (partition: number) => ({ partition, offset: BigInt(offsets++), generation: 0 });
+  const kept = folded([set({ v: 1 })], [{ ...truncate(5), place: at(1) }]);
+  assert.deepEqual([kept.changes.length, kept.uncertain], [1, 1]);
+  const behind = folded([set({ v: 1 })], [{ ...truncate(5), place: at(0) }]);
+  assert.deepEqual([behind.changes.length, behind.uncertain], [0, 0]);
+});
+
 test("an order that nothing proves is counted", () => {
   assert.equal(folded([set({ v: 1 }), set({ v: 2 }, { partition: 1 })]).uncertain, 1);
   assert.equal(folded([set({ v: 1 }, { at: 1 }), set({ v: 2 }, { at: 2, partition: 1 })]).uncertain, 0);

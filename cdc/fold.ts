@@ -18,16 +18,22 @@ export function fold(changes: Iterable<Change>, truncates: readonly Truncate[]):
   }
   const left: Change[] = [];
   const counts = { folded: 0, uncertain: 0 };
-  const compare = (a: Change, b: Change | Truncate) => {
+  const compare = (a: Change, b: Change) => {
     const { order, isCertain } = compareOrder(a, b);
     if (!isCertain) counts.uncertain++;
     return order;
+  };
+  // What nothing proves to be older stays, as it does where the two come in different batches.
+  const isOlder = (change: Change, truncate: Truncate) => {
+    const { order, isCertain } = compareOrder(change, truncate);
+    if (!isCertain) counts.uncertain++;
+    return isCertain && order < 0;
   };
   for (const same of byKey.values()) {
     const standing =
       truncates.length === 0
         ? same
-        : same.filter((change) => truncates.every((truncate) => compare(change, truncate) > 0));
+        : same.filter((change) => truncates.every((truncate) => !isOlder(change, truncate)));
     const last = foldKey(standing, compare);
     if (last) left.push(last);
     counts.folded += same.length - (last ? 1 : 0);

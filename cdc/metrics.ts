@@ -26,11 +26,18 @@ export function createChangeMetrics(registry: Registry): (labels: Labels) => { m
     labelNames: ["topic", "table", "kind"],
     registers,
   });
+  const swept = new Counter({
+    name: "lab_changes_swept_total",
+    help: "Rows that were deleted because a snapshot that came later did not have them; they are deleted ones in lab_changes_total, too.",
+    labelNames: ["topic", "table"],
+    registers,
+  });
   return (labels) => ({
-    merged({ inserted, updated, deleted, ignored, folded, uncertain: orders, skipped: kinds }) {
+    merged({ inserted, updated, deleted, ignored, folded, swept: rows, uncertain: orders, skipped: kinds }) {
       const results = { inserted, updated, deleted, ignored, folded };
       for (const [result, count] of Object.entries(results)) changes.inc({ ...labels, result }, count);
       uncertain.inc(labels, orders);
+      swept.inc(labels, rows);
       for (const [kind, count] of Object.entries(kinds)) skipped.inc({ ...labels, kind }, count);
     },
   });

@@ -81,7 +81,17 @@ test("what is no change, or none that the table can take, is a letter, and the c
     [
       [
         partitions(1, 1, 0),
-        { inserted: 0, updated: 1, deleted: 0, ignored: 0, folded: 0, uncertain: 0, letters: 1, skipped: {} },
+        {
+          inserted: 0,
+          updated: 1,
+          deleted: 0,
+          swept: 0,
+          ignored: 0,
+          folded: 0,
+          uncertain: 0,
+          letters: 1,
+          skipped: {},
+        },
       ],
       [
         partitions(2, 1, 1),
@@ -89,6 +99,7 @@ test("what is no change, or none that the table can take, is a letter, and the c
           inserted: 1,
           updated: 0,
           deleted: 0,
+          swept: 0,
           ignored: 0,
           folded: 1,
           uncertain: 0,
@@ -147,7 +158,7 @@ test("commits tell what they came to, and changes without a position are told of
   await start(fixture, { cdc }).ended;
   assert.deepEqual(told, [
     {
-      ...{ inserted: 2, updated: 0, deleted: 0, ignored: 0, folded: 1, uncertain: 0, letters: 0 },
+      ...{ inserted: 2, updated: 0, deleted: 0, swept: 0, ignored: 0, folded: 1, uncertain: 0, letters: 0 },
       skipped: { heartbeat: 1 },
     },
   ]);

@@ -27,7 +27,7 @@ export function withTimeColumns(
         if ("bad" in timed) return timed;
         changes.push(timed);
       }
-      return { changes };
+      return { ...decoded, changes };
     },
     get keyColumns() {
       return decoder.keyColumns;

@@ -34,6 +34,8 @@ export type MergingOptions = CdcOptions & {
   onMerged: (told: Merged) => void;
   /** Once, when the first change comes that has no position in its source: only Kafka's offsets order such changes. */
   onUnordered: () => void;
+  /** Once, when a snapshot ends that has no position in its source: which rows are older than it is not known, and none is swept. */
+  onUnswept: () => void;
 };
 
 /** What a commit came to, besides its rows: orders that nothing proves, and messages that are not of rows, by their kind. */
@@ -54,6 +56,7 @@ export function createMerging(
   const held = new WeakMap<ChunkContent, Held>();
   let decoder: ChangeDecoder | null = null;
   let isUnordered = false;
+  let isUnswept = false;
   const deletes = options.softDelete ? "shown" : "hidden";
 
   /** The key of the table that is there counts. */
@@ -68,11 +71,16 @@ export function createMerging(
     if (!raw) return;
     const known = await input.targetFor(createRawBatch({ capacityBytes: 0 }), null);
     const found = decoderFor(known?.snapshot ?? null);
-    const { changes, truncates, bad, skipped } = await changesOf(raw, found, input.decoding, input.signal);
+    const told = await changesOf(raw, found, input.decoding, input.signal);
+    const { changes, truncates, bad, skipped } = told;
     if (!known && changes.length > 0) await input.targetFor(rowsOf(changes, options.topic), found.promised);
     if (!isUnordered && changes.some(({ kind, position }) => kind === "upsert" && position === null)) {
       isUnordered = true;
       options.onUnordered();
+    }
+    if (!isUnswept && told.isUnswept) {
+      isUnswept = true;
+      options.onUnswept();
     }
     const kinds = new Map<string, number>();
     for (const { kind } of skipped) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
@@ -148,9 +156,9 @@ export function createMerging(
       const content = held.get(chunk);
       if (!content) continue;
       const isRefused = ({ place }: Pick<Change, "place">) => byPlace.has(placeText(place));
-      if (!content.changes.some(isRefused) && !content.truncates.some(isRefused)) continue;
+      if (!content.changes.some(isRefused)) continue;
+      // Truncates stay: one comes with the last row of a snapshot, whatever is wrong with that.
       content.changes = content.changes.filter((change) => !isRefused(change));
-      content.truncates = content.truncates.filter((truncate) => !isRefused(truncate));
       const { raw } = content;
       for (let index = 0; index < raw.length; index++) {
         const found = byPlace.get(

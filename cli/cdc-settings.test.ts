@@ -24,6 +24,13 @@ test("Debezium needs no more than its mode: the key is the message's, deletes ar
   assert.equal(streamOf({ "--topic": "customers" }).cdc, undefined);
 });
 
+test("a sweep after snapshots is asked for, by a flag or in lab.yaml", () => {
+  const yaml = "streams: [{ topic: customers, mode: cdc, cdc: { sweep: true } }]";
+  assert.equal(streamOf({}, yaml).cdc?.sweep, true);
+  assert.equal(streamOf({ "--cdc-sweep": "false" }, yaml).cdc?.sweep, undefined);
+  assert.equal(streamOf({ "--topic": "customers", "--mode": "cdc", "--cdc-sweep": "true" }).cdc?.sweep, true);
+});
+
 test("lab.yaml tells all of it, and flags win", () => {
   const yaml = `
 streams:
@@ -63,6 +70,11 @@ const REFUSED: [story: string, flags: Record<string, string | string[]>, message
     "a format that does not tell its key",
     { "--mode": "cdc", "--cdc-format": "dms" },
     /dms do not say what their key is/,
+  ],
+  [
+    "a sweep where nothing tells the end of a snapshot",
+    { "--mode": "cdc", "--cdc-format": "dms", "--cdc-key": ["id"], "--cdc-sweep": "true" },
+    /dms do not say where a snapshot ends/,
   ],
   ["a key column twice", { "--mode": "cdc", "--cdc-key": ["id", "id"] }, /the column id twice/],
   [

@@ -3,7 +3,7 @@
 import { type CdcOptions, CHANGE_FORMATS, type ChangeFormat, type PlainPaths } from "../cdc/options.ts";
 import { TIME_COUNTS, type TimeCount } from "../cdc/time-columns.ts";
 import { LabError } from "../core/errors.ts";
-import { choice, type Kind, list, named, text } from "../core/setting-kinds.ts";
+import { choice, type Kind, list, named, text, toggle } from "../core/setting-kinds.ts";
 import { setting, type Values } from "../core/settings.ts";
 import type { StreamOptions } from "../ingest/options.ts";
 import type { LabStream } from "./lab-yaml.ts";
@@ -52,6 +52,14 @@ export const CDC_SETTINGS = {
     default: undefined,
     defaultText: "hidden",
     description: "changes: whether queries see rows that were deleted, marked in _cdc.deleted",
+  }),
+  cdcSweep: setting<boolean | undefined>({
+    flag: "--cdc-sweep",
+    streamKey: "cdc.sweep",
+    kind: toggle,
+    default: undefined,
+    defaultText: "false",
+    description: "changes of Debezium: after a snapshot delete rows that are older and were not in it",
   }),
   cdcPlaceholder: setting<string | undefined>({
     flag: "--cdc-placeholder",
@@ -128,7 +136,8 @@ export function cdcOf(values: CdcValues, stream: Partial<LabStream>): CdcOptions
   const mode = values.mode ?? stream.mode ?? "append";
   const yaml = stream.cdc ?? {};
   if (mode === "append") {
-    const given = values.cdcFormat ?? values.cdcDeletes ?? values.cdcKey[0] ?? Object.keys(yaml)[0];
+    const given =
+      values.cdcFormat ?? values.cdcDeletes ?? values.cdcSweep ?? values.cdcKey[0] ?? Object.keys(yaml)[0];
     if (given === undefined) return undefined;
     throw new LabError(
       "CONFIG_INVALID",
@@ -163,11 +172,19 @@ export function cdcOf(values: CdcValues, stream: Partial<LabStream>): CdcOptions
         hint: `leave it out: ${format} says by itself, or say that the format is plain`,
       },
     );
+  const sweep = values.cdcSweep ?? yaml.sweep ?? false;
+  if (sweep && format !== "debezium")
+    throw new LabError(
+      "CONFIG_INVALID",
+      `${stream.topic}: changes of format ${format} do not say where a snapshot ends, so nothing can be swept after it`,
+      { hint: "leave cdc.sweep out: it is for changes of Debezium" },
+    );
   return {
     format,
     keyColumns: key,
     softDelete: (values.cdcDeletes ?? yaml.deletes ?? "hidden") === "shown",
     placeholder: values.cdcPlaceholder ?? yaml.placeholder,
+    ...(sweep ? { sweep } : {}),
     ...(times.length > 0 ? { timeColumns: new Map(times) } : {}),
     ...(format === "plain" ? { plain: plainOf(values, stream) } : {}),
   };
@@ -209,7 +226,7 @@ function plainOf(values: CdcValues, { topic, cdc: yaml = {} }: Partial<LabStream
 }
 
 /** Formats whose messages can hold what changes are told by. */
-const FORMATS = ["json", "avro", "protobuf"];
+export const CHANGE_MESSAGES = ["json", "avro", "protobuf"] as const;
 
 /** CONFIG_INVALID for what an appending stream may have and one of changes may not. */
 export function refuseForChanges(options: StreamOptions): void {
@@ -228,8 +245,8 @@ export function refuseForChanges(options: StreamOptions): void {
     throw new LabError("CONFIG_INVALID", `${topic}: a stream of changes has no place for ${refused}`, {
       hint: "leave it out, or ingest the topic a second time, as rows, into another table",
     });
-  if (!FORMATS.includes(format))
+  if (!CHANGE_MESSAGES.some((one) => one === format))
     throw new LabError("CONFIG_INVALID", `${topic}: messages of format ${format} are no changes`, {
-      hint: `changes come in ${FORMATS.join(", ")}`,
+      hint: `changes come in ${CHANGE_MESSAGES.join(", ")}`,
     });
 }

@@ -60,6 +60,11 @@ const Changes = z
     deletes: z
       .enum(["hidden", "shown"])
       .describe("Whether queries see rows that were deleted, marked in `_cdc.deleted`. Default: hidden."),
+    sweep: z
+      .boolean()
+      .describe(
+        "Debezium: once a snapshot is over, delete rows that are older and were not in it. Default: false.",
+      ),
     placeholder: z
       .string()
       .min(1)

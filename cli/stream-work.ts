@@ -3,6 +3,7 @@
 import type { Registry } from "prom-client";
 import { openMerger } from "../cdc/merge/merger.ts";
 import { createChangeMetrics } from "../cdc/metrics.ts";
+import { requireFitting } from "../cdc/misfit.ts";
 import { createMerging } from "../cdc/work.ts";
 import { asLabError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
@@ -26,7 +27,7 @@ export function createWorks(shared: {
   const { encoder, stagingDir, memory, threads, registry, log } = shared;
   let metricsFor: ReturnType<typeof createChangeMetrics> | undefined;
   return (stream) => {
-    const { cdc } = stream as ConfiguredStream;
+    const { cdc, mayAllBeBad } = stream as ConfiguredStream;
     if (!cdc) return appending;
     const { topic, onBadRecord, onUnknownField, tableUri: table } = stream;
     metricsFor ??= createChangeMetrics(registry);
@@ -40,7 +41,7 @@ export function createWorks(shared: {
           `small files were not joined: ${asLabError(error).message}`,
         ),
     });
-    return createMerging(
+    const merging = createMerging(
       {
         ...{ ...cdc, topic, onBadRecord, onUnknownField },
         onMerged: (told) => {
@@ -52,8 +53,14 @@ export function createWorks(shared: {
             { event: "unordered", topic, table },
             "changes come without a position in their source: only Kafka's offsets order them, and what is sent again wins",
           ),
+        onUnswept: () =>
+          log.warn(
+            { event: "unswept", topic, table },
+            "a snapshot has ended that has no position in its source: rows that are older than it are not known, and none is deleted",
+          ),
       },
       merger,
     );
+    return mayAllBeBad ? merging : requireFitting(merging, { ...cdc, topic, once: stream.once });
   };
 }

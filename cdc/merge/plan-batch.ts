@@ -36,7 +36,10 @@ export async function planBatch(options: PlanOptions): Promise<Planned> {
   const { configuration } = snapshot.metadata;
   const truncates = joined(remembered(configuration, TRUNCATES_PROPERTY), folded.truncates);
   const purged = remembered(configuration, PURGED_PROPERTY);
-  const truncated = truncatedRows(index, folded.truncates);
+  const truncated = olderRows(
+    index,
+    folded.truncates.filter(({ isSweep }) => !isSweep),
+  );
   const changeAt = (at: number) => folded.changes[staged.places[at]!]!;
   const found = staged.file === null ? NOTHING : await index.find(staged.file.file, signal);
   const refused = faultsOf(found).flatMap(({ at, code, message }) =>
@@ -68,9 +71,18 @@ export async function planBatch(options: PlanOptions): Promise<Planned> {
     if (stored) replaced.set(stored.id, stored);
   }
   if (refused.length > 0) return { kind: "refused", changes: onePerMessage(refused) };
+  // A row that a change of the batch takes the place of was in the snapshot, or came after it.
+  const sweeps = folded.truncates.filter(({ isSweep }) => isSweep);
+  const swept = [...olderRows(index, sweeps).values()].filter(
+    ({ id }) => !replaced.has(id) && !truncated.has(id),
+  );
+  for (const row of swept) truncated.set(row.id, row);
   const forgotten = options.old.filter(({ id }) => !replaced.has(id) && !truncated.has(id));
   const gone = [...truncated.values(), ...forgotten];
-  const plan = { rows, truncated: gone, retired: [...replaced.values(), ...gone] };
+  const plan: Plan = {
+    ...{ rows, truncated: gone, retired: [...replaced.values(), ...gone] },
+    swept: swept.filter(({ isDeleted }) => !isDeleted).length,
+  };
   const properties: Record<string, string> = {};
   if (folded.truncates.length > 0) properties[TRUNCATES_PROPERTY] = rememberedText(truncates);
   if (forgotten.length > 0)
@@ -93,7 +105,7 @@ export function refuse(
 
 const NOTHING: Found = { stored: new Map(), hashes: new Map(), doubled: [], twins: [], keyless: [] };
 
-function truncatedRows(index: KeyIndex, truncates: readonly Order[]): Map<number, Located> {
+function olderRows(index: KeyIndex, truncates: readonly Order[]): Map<number, Located> {
   const rows = new Map<number, Located>();
   if (truncates.length === 0) return rows;
   for (const row of index.all())

@@ -23,6 +23,8 @@ export type Plan = {
   retired: readonly Located[];
   /** Those that a truncate took, without a new row in their place. */
   truncated: readonly Located[];
+  /** How many of these a snapshot took, of those that readers saw. */
+  swept: number;
 };
 
 /** Whether each staged row is written as it stands. */

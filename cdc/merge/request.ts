@@ -104,7 +104,7 @@ export function countsOf(plan: Plan, folded: Folded): MergeCounts {
   const truncated = plan.truncated.filter(({ isDeleted }) => !isDeleted).length;
   const [inserted, updated, deleted] = [count("insert"), count("update"), count("delete")];
   return {
-    ...{ inserted, updated, deleted: deleted + truncated },
+    ...{ inserted, updated, deleted: deleted + truncated, swept: plan.swept },
     ignored: folded.changes.length - inserted - updated - deleted,
     folded: folded.folded,
   };

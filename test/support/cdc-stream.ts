@@ -30,6 +30,7 @@ export function start(fixture: Fixture, { cdc = {}, options = {}, more = {} }: T
             onUnknownField: "add",
             onMerged: () => {},
             onUnordered: () => {},
+            onUnswept: () => {},
             ...cdc,
           },
           openMerger({
