@@ -3,6 +3,7 @@
 import kafkajs, { type ISocketFactory, type KafkaConfig, type LogEntry, type Kafka as Vendor } from "kafkajs";
 import type { Log } from "../core/log.ts";
 import { registerCodecs } from "./codecs.ts";
+import { quietIdleQueues } from "./idle-queues.ts";
 import type { KafkaOptions } from "./ports.ts";
 import { vendorSecurity } from "./security.ts";
 
@@ -12,6 +13,7 @@ import { vendorSecurity } from "./security.ts";
  */
 export function newClient(options: KafkaOptions, socketFactory?: ISocketFactory): Vendor {
   registerCodecs();
+  quietIdleQueues();
   const config: KafkaConfig = {
     brokers: [...options.brokers],
     clientId: options.clientId,

@@ -15,6 +15,21 @@ declare module "kafkajs/src/consumer/consumerGroup.js" {
   export default ConsumerGroup;
 }
 
+declare module "kafkajs/src/network/requestQueue/index.js" {
+  type Answer = { correlationId: number; payload: Buffer | null; size: number };
+  type Pushed = { entry: object; expectResponse: boolean; sendRequest(): void };
+  class RequestQueue {
+    constructor(options: object);
+    push(request: Pushed): void;
+    fulfillRequest(answer: Answer): void;
+    maybeThrottle(ms: number): void;
+    destroy(): void;
+    readonly throttledUntil: number;
+    readonly throttleCheckTimeoutId: NodeJS.Timeout | null;
+  }
+  export default RequestQueue;
+}
+
 declare module "kafkajs/src/protocol/error.js" {
   export function createErrorFromCode(code: number): Error;
 }
