@@ -1,4 +1,4 @@
-/** The progress of `lab ingest --once`: how much of what was there at the start is settled. */
+/** The progress of a run with `--once`: how much of what was there at the start is settled. */
 
 import type { StreamReport } from "../ingest/report.ts";
 import { type Progress, progress } from "./progress.ts";
@@ -8,8 +8,12 @@ const LOOK_MS = 250;
 
 type Seen = Pick<StreamReport, "partitions">;
 
-/** Looks at the reports until `end`, and draws what it sees. */
-export function followCatchUp(screen: Screen, reports: () => readonly Seen[]): { end(): void } {
+/** Looks at the reports until `end`, and draws what it sees under `label`. */
+export function followCatchUp(
+  screen: Screen,
+  label: string,
+  reports: () => readonly Seen[],
+): { end(): void } {
   let bar: Progress | undefined;
   let total = 0;
   const timer = setInterval(() => {
@@ -18,7 +22,7 @@ export function followCatchUp(screen: Screen, reports: () => readonly Seen[]): {
     // Of the first look that knows all end offsets: what comes later is not waited for.
     if (bar === undefined) {
       total = left;
-      bar = progress(screen, "ingest, messages", total);
+      bar = progress(screen, label, total);
     }
     bar.update(Math.max(0, total - left));
   }, LOOK_MS);

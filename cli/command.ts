@@ -22,8 +22,11 @@ export type Context = {
    */
   signal: AbortSignal;
   screen: Screen;
-  /** Opens the log of the process, on stderr; `quiet` leaves out what is no warning, unless --verbose asks for all. */
-  openLog(options?: { quiet: boolean }): Promise<Log>;
+  /**
+   * Opens the log of the process, on stderr. With `clear` someone looks at what is drawn there, which that takes away: only warnings are told
+   * then, in sentences, unless --verbose or --json asks for all as it is.
+   */
+  openLog(options?: { clear?: (() => void) | undefined }): Promise<Log>;
   /** What every command takes. */
   common: Values<typeof COMMON>;
   /** The lab.yaml of the working directory, if there is one. */

@@ -81,9 +81,12 @@ async function runCommand(
   const { data } = readSettings({ data: SETTINGS.data }, { flags: parsed.flags, env });
   await useRunningS3([values.store, values.table, values.tables, parsed.args], data, env);
   // Loaded there because most commands log nothing, and the logger takes a while to load.
-  const openLog: Context["openLog"] = async ({ quiet } = { quiet: false }) => {
+  const openLog: Context["openLog"] = async ({ clear } = {}) => {
     const { createLog } = await import("../core/log.ts");
-    return createLog(command.name, { level: common.verbose ? "debug" : quiet ? "warn" : "info" });
+    if (common.verbose) return createLog(command.name, { level: "debug" });
+    if (clear === undefined || common.json) return createLog(command.name, { level: "info" });
+    const { logForPeople } = await import("./log-for-people.ts");
+    return createLog(command.name, { level: "warn", to: logForPeople(screen, clear) });
   };
   const lifecycle = command.stops === "at once" ? null : watchLifecycle();
   const signal = lifecycle?.signal ?? new AbortController().signal;

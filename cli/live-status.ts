@@ -5,6 +5,7 @@ import type { Part } from "../dashboard/control.ts";
 import type { PartStatus, Supervisor } from "../services/supervisor.ts";
 import type { Context } from "./command.ts";
 import { readAlerts, readParts } from "./lab-state.ts";
+import { openLiveFrame } from "./live-frame.ts";
 import { statusChanges, statusLines, statusSentence } from "./status-lines.ts";
 
 const FRAME_MS = 500;
@@ -26,7 +27,7 @@ export async function showStatus(
   const { until, supervisor, data } = options;
   const isLive = screen.isNoteLive && !options.isServicesOnly;
   const startedMs = performance.now();
-  const frame = isLive ? await liveFrame(context) : null;
+  const frame = isLive ? await openLiveFrame(screen) : null;
   let before: PartStatus[] = supervisor.parts();
   let plainDueMs = startedMs + PLAIN_MS;
   try {
@@ -43,10 +44,12 @@ export async function showStatus(
       const upMs = performance.now() - startedMs;
       const lastLine = `Logs in ${data}/logs. Ctrl+C stops: flush, commit, exit.`;
       const alerts = frame === null ? [] : ((await readAlerts(data, { signal: until })) ?? []);
-      frame?.draw({
-        ...{ address: options.address, upMs, supervised, parts, alerts, lastLine },
-        nowMs: Date.now(),
-      });
+      frame?.draw(
+        statusLines(
+          { address: options.address, upMs, supervised, parts, alerts, lastLine, nowMs: Date.now() },
+          { columns: screen.columns(), rows: screen.rows() - 1, paint: frame.paint },
+        ),
+      );
       if (frame === null && !options.isServicesOnly && performance.now() >= plainDueMs) {
         screen.note(`${new Date().toISOString().slice(11, 19)}Z ${statusSentence(parts)}`);
         plainDueMs += PLAIN_MS;
@@ -58,20 +61,4 @@ export async function showStatus(
   } finally {
     frame?.done();
   }
-}
-
-async function liveFrame({ screen }: Context) {
-  const { createLogUpdate } = await import("log-update");
-  const update = createLogUpdate(process.stderr);
-  const { green, yellow, red } = screen.noteColors;
-  const colours = { "[ok]": green, "[!]": yellow, "[x]": red, "": (text: string) => text };
-  const paint = (mark: keyof typeof colours, text: string) =>
-    mark === "" ? text : text.replace(mark, colours[mark](mark));
-  return {
-    draw(view: Parameters<typeof statusLines>[0]) {
-      update(statusLines(view, { columns: screen.columns(), rows: screen.rows() - 1, paint }).join("\n"));
-    },
-    clear: () => update.clear(),
-    done: () => update.done(),
-  };
 }

@@ -1,12 +1,29 @@
 /** `lab merge`: `lab ingest` for a topic of changes. */
 
 import { LabError } from "../core/errors.ts";
+import { choice } from "../core/setting-kinds.ts";
+import type { Values } from "../core/settings.ts";
+import { CHANGE_MESSAGES } from "./cdc-settings.ts";
 import { defineCommand } from "./command.ts";
-import { ingest } from "./ingest.ts";
+import { INGEST_SETTINGS, runIngest } from "./ingest.ts";
 import type { LabStream } from "./lab-yaml.ts";
 
+/** What `lab ingest` takes for messages that are rows, and changes have no place for. */
+const NOT_OF_CHANGES = {
+  ...{
+    mode: "cdc",
+    keepRaw: undefined,
+    onTombstone: undefined,
+    csvHeader: undefined,
+    csvDelimiter: undefined,
+  },
+  ...{ transform: undefined, columns: [], route: undefined, maxTables: undefined, metadata: undefined },
+} satisfies Partial<Values<typeof INGEST_SETTINGS>>;
+
+const { mode, keepRaw, onTombstone, csvHeader, csvDelimiter, ...others } = INGEST_SETTINGS;
+const { transform, columns, route, maxTables, metadata, ...settings } = others;
+
 export const merge = defineCommand({
-  ...ingest,
   name: "merge",
   summary: "Apply a topic of changes to a table with one row a key, each change exactly once",
   examples: [
@@ -15,13 +32,16 @@ export const merge = defineCommand({
     "lab merge --topic prices --cdc-format plain --cdc-key sku --cdc-position seq",
     "lab merge                       the streams of ./lab.yaml with mode: cdc",
   ],
+  settings: {
+    ...settings,
+    format: { ...settings.format, kind: choice(...CHANGE_MESSAGES) },
+    flushRows: { ...settings.flushRows, defaultText: "100000" },
+    flushBytes: { ...settings.flushBytes, defaultText: "64MiB" },
+  },
+  stops: "gracefully",
   seeAlso: ["ingest", "produce", "optimize"],
-  run(context, values, args) {
+  async run(context, values) {
     const { lab } = context;
-    if (values.mode === "append")
-      throw new LabError("USAGE", "lab merge applies changes: --mode append is for lab ingest", {
-        hint: "leave --mode out, or use lab ingest",
-      });
     // Of lab.yaml those streams that are of changes.
     const own =
       values.topic === undefined && lab ? { ...lab, streams: lab.streams.filter(isOfChanges) } : lab;
@@ -29,7 +49,7 @@ export const merge = defineCommand({
       throw new LabError("USAGE", "no stream of lab.yaml has mode: cdc", {
         hint: `give it to one of its streams (${lab.streams.map(({ topic }) => topic).join(", ")}), or give --topic T`,
       });
-    return ingest.run({ ...context, lab: own }, { ...values, mode: "cdc" }, args);
+    return runIngest({ ...context, lab: own }, { ...values, ...NOT_OF_CHANGES }, "merge");
   },
 });
 

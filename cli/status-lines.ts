@@ -3,6 +3,7 @@
 import type { Alert } from "../dashboard/alerts.ts";
 import type { Part, ProduceState } from "../dashboard/control.ts";
 import type { PartStatus } from "../services/supervisor.ts";
+import { type Fit, fitLines, fitTo } from "./fit-lines.ts";
 import {
   age,
   count,
@@ -33,25 +34,12 @@ const MOST_ALERTS = 10;
 const MOST_NAMED = 5;
 
 /** Lines that fit `columns` and `rows`; what does not fit ends in `+N more`. Signs and words carry the meaning, `paint` adds colour. */
-export function statusLines(
-  view: StatusView,
-  fit: { columns: number; rows: number; paint?: (mark: Mark, text: string) => string },
-): string[] {
-  const { columns, rows, paint = (_, text) => text } = fit;
+export function statusLines(view: StatusView, fit: Fit): string[] {
   const body = [...alertLines(view), ...view.supervised.flatMap((status) => linesOf(status, view))];
-  const room = Math.max(1, rows - 3);
-  const shown = body.length > room ? body.slice(0, room - 1) : body;
-  const hidden = body.length - shown.length;
-  const widths = columnWidths(shown);
   return [
-    titleLine(view, columns),
-    ...shown.map(({ mark, cells, indent }) => {
-      const padded = cells.map((cell, n) => cell.padEnd(widths.get(`${indent}:${n}`) ?? 0)).join("  ");
-      const line = `${mark.padEnd(4)} ${padded}`.trimEnd();
-      return paint(mark, fitTo(line, columns));
-    }),
-    ...(hidden > 0 ? [`     +${hidden} more`] : []),
-    fitTo(view.lastLine, columns),
+    titleLine(view, fit.columns),
+    ...fitLines(body, { ...fit, rows: fit.rows - 3 }),
+    fitTo(view.lastLine, fit.columns),
   ];
 }
 
@@ -168,19 +156,6 @@ function times(n: number): string {
   return n === 1 ? "once" : `${n} times`;
 }
 
-function columnWidths(lines: readonly StatusLine[]): Map<string, number> {
-  const widths = new Map<string, number>();
-  for (const { cells, indent } of lines) {
-    // A sentence is no row of the table.
-    if (cells.length === 1) continue;
-    for (const [n, cell] of cells.entries()) {
-      const key = `${indent}:${n}`;
-      widths.set(key, Math.max(widths.get(key) ?? 0, cell.length));
-    }
-  }
-  return widths;
-}
-
 /** A link that is cut is none: what does not fit is left out, first the token, then all but the link. */
 function titleLine({ address, upMs }: StatusView, columns: number): string {
   const link = (address ?? "").replace(/\/?\?.*$/, "");
@@ -190,8 +165,4 @@ function titleLine({ address, upMs }: StatusView, columns: number): string {
     parts.filter((part) => part !== "").join("   "),
   );
   return lines.find((line) => line.length < columns) ?? fitTo(link, columns);
-}
-
-function fitTo(line: string, columns: number): string {
-  return line.length < columns ? line : `${line.slice(0, columns - 4)}...`;
 }

@@ -98,8 +98,9 @@ function cellsOf(stream: StreamState, nowMs: number): string[] {
       : version === null
         ? "no commit yet"
         : `version ${version}`;
-  // Who has ended does not look any more.
-  const lag = state === "failed" || state === "stopped" ? "lag ?" : lagText(stream);
+  // Who has ended does not look any more, and who begins has not looked yet.
+  const isLooking = !["failed", "stopped", "starting", "joining"].includes(state);
+  const lag = isLooking ? lagText(stream) : "lag ?";
   const letters = totals.letters > 0 ? [`${count(totals.letters)} letters`] : [];
   const why =
     state === "failed" && lastError !== null

@@ -148,7 +148,7 @@ export const STREAM_SETTINGS = {
     default: undefined,
     defaultText: "off",
     description:
-      "end the stream where more than so many of its last records are bad, such as 100/1000 or 50%/1000",
+      "end the stream where more than so many of its last records are bad, such as 100/1000 or 50%/1000; off, where it is said, lets all changes be bad, too",
   }),
   onUnknownField: setting<"add" | "ignore" | "deadletter" | undefined>({
     flag: "--on-unknown-field",
@@ -199,7 +199,12 @@ const CDC_DEFAULTS = { latencyMs: 2000, rows: 100_000, bytes: 64 * 1024 * 1024 }
 type StreamValues = Values<typeof STREAM_SETTINGS> & Values<Pick<typeof SETTINGS, "store" | "app">>;
 
 /** A stream, how its messages are written, and how they say what changed where they are no rows. */
-export type ConfiguredStream = StreamOptions & { wire: Wire; cdc?: CdcOptions };
+export type ConfiguredStream = StreamOptions & {
+  wire: Wire;
+  cdc?: CdcOptions;
+  /** Said in so many words, `maxBad: off`: of changes, too, all may be dead letters. */
+  mayAllBeBad: boolean;
+};
 
 /**
  * The streams to run: one from `--topic`, or those of lab.yaml. Flags win over lab.yaml, for every stream alike. USAGE where there is
@@ -273,7 +278,7 @@ function oneStream(stream: Partial<LabStream>, values: StreamValues, lab: LabYam
   parsePartitioning(partitionBy);
   const transform = transformOf(values, stream);
   const route = values.route ?? stream.route;
-  const maxBad = values.maxBad ?? parsed(badLimit, stream.maxBad) ?? "off";
+  const maxBad = values.maxBad ?? parsed(badLimit, stream.maxBad);
   if (route !== undefined && values.metadata === false)
     throw new LabError("USAGE", `${topic}: a route needs _kafka in its tables, and --metadata is off`, {
       hint: "leave --metadata on: rows that a killed run left in a routed table are known by it",
@@ -303,7 +308,8 @@ function oneStream(stream: Partial<LabStream>, values: StreamValues, lab: LabYam
     },
     start: values.start,
     onBadRecord: values.onBadRecord ?? stream.onBadRecord ?? "deadletter",
-    maxBad: maxBad === "off" ? null : maxBad,
+    maxBad: maxBad === undefined || maxBad === "off" ? null : maxBad,
+    mayAllBeBad: maxBad === "off",
     onUnknownField: values.onUnknownField ?? stream.onUnknownField ?? "add",
     onTopicReset: values.onTopicReset,
     tableProperties: Object.fromEntries(values.tableProperty),

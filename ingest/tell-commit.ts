@@ -66,7 +66,7 @@ export function tellOfCommit(commit: {
   if (sums.letters > 0)
     commit.log.warn(
       { event: "letters", version, codes: Object.fromEntries(letters), offsets: letterOffsets(contents) },
-      `${sums.letters} messages became dead letters`,
+      sums.letters === 1 ? "1 message became a dead letter" : `${sums.letters} messages became dead letters`,
     );
 }
 

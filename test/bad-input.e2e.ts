@@ -70,6 +70,37 @@ test("an unreachable broker and a missing topic", async () => {
   await refuses(ingest(topicOf("missing")), { code: "TOPIC_MISSING", status: 2, says: /fix:.*produce/ });
 });
 
+test("a setting of changes that fits no message is told with the names that there are, and once it is right all of them are merged", async () => {
+  const topic = topicOf("changes");
+  const changes = ["c", "u"].map((op, n) => JSON.stringify({ op, row: { id: 1, name: `n${n}` }, seq: n }));
+  await lab(["produce", "--topic", topic, "--source", "-", "--partitions", "1", ...kafka], {
+    input: `${changes.join("\n")}\n`,
+  });
+  const merge = (...more: string[]) => [
+    ...["merge", "--topic", topic, "--table", join(folder, topic), "--once", "--cdc-format", "plain"],
+    ...[...kafka, ...more],
+  ];
+  await refuses(merge("--cdc-key", "person"), {
+    ...{ code: "CONFIG_INVALID", status: 2, says: /person .*rows have id, name[\s\S]*fix: cdc\.key/ },
+  });
+  await refuses(merge("--cdc-key", "id", "--cdc-position", "at"), {
+    ...{
+      code: "CONFIG_INVALID",
+      status: 2,
+      says: /messages have op, row\.id, row\.name, seq[\s\S]*cdc\.position/,
+    },
+  });
+  const right = await lab(merge("--cdc-key", "id", "--cdc-position", "seq", "--json"), { cwd: folder });
+  assert.equal(right.status, 0, right.stderr);
+  const { streams } = JSON.parse(right.stdout) as { streams: { totals: object }[] };
+  assert.deepEqual(
+    streams
+      .map(({ totals }) => totals)
+      .map(({ rows, letters }: { rows?: number; letters?: number }) => [rows, letters]),
+    [[2, 0]],
+  );
+});
+
 test("no credentials, wrong ones, and a missing bucket", async () => {
   const s3 = await sharedS3();
   const topic = topicOf("s3");
