@@ -1,4 +1,4 @@
-/** GET /api/events: one stream that carries everything live. The lab is looked at only while somebody watches. */
+/** GET /api/events: one stream that carries everything live. The lab is looked at only while somebody watches, or something is broken on purpose. */
 
 import type { Request, Response } from "express";
 import { asLabError } from "../core/errors.ts";
@@ -20,6 +20,10 @@ export type EventStreams = {
   count(): number;
   /** Tells every page of something now. */
   tell(event: string, data: unknown): void;
+  /** Resolves once the lab was looked at, in the last second or now. */
+  look(signal: AbortSignal): Promise<void>;
+  /** Goes on looking until what is broken on purpose is over, also if nobody watches. */
+  follow(): void;
 };
 
 const LOOK_EVERY_MS = 1_000;
@@ -57,27 +61,31 @@ export function eventStreams(options: {
   };
   const at = () => new Date(now()).toISOString();
 
+  let memory = noMemory;
+  let topics: Topic[] = [];
+  const lookAtFlow = async (signal: AbortSignal): Promise<Flow> => {
+    const [parts, answer] = await Promise.all([
+      control.parts(signal),
+      control.topics(signal).then(
+        (topics) => ({ topics, problem: null }),
+        (error: unknown) => ({ topics, problem: asLabError(error).toJSON() }),
+      ),
+    ]);
+    signal.throwIfAborted();
+    topics = answer.topics;
+    const observed = observeFlow(memory, { atMs: now(), parts, ...answer });
+    ({ memory, flow } = observed);
+    if (chaos.look(observed.flow)) broadcast("chaos", chaos.runs());
+    return observed.flow;
+  };
   const watchFlow = (signal: AbortSignal) => {
-    let memory = noMemory;
     let toldAlerts = toJson(alerts());
-    let topics: Topic[] = [];
     return repeat(signal, 0, async (deadline) => {
-      const [parts, answer] = await Promise.all([
-        control.parts(deadline),
-        control.topics(deadline).then(
-          (topics) => ({ topics, problem: null }),
-          (error: unknown) => ({ topics, problem: asLabError(error).toJSON() }),
-        ),
-      ]);
-      signal.throwIfAborted();
-      topics = answer.topics;
-      const observed = observeFlow(memory, { atMs: now(), parts, ...answer });
-      ({ memory, flow } = observed);
-      broadcast("flow", flow);
-      if (chaos.look(flow)) broadcast("chaos", chaos.runs());
+      broadcast("flow", await lookAtFlow(deadline));
       const text = toJson(alerts());
       if (text !== toldAlerts) broadcast("alerts", alerts());
       toldAlerts = text;
+      if (!isWanted()) stop();
     });
   };
   const watchTables = (signal: AbortSignal) => {
@@ -127,13 +135,29 @@ export function eventStreams(options: {
   const stop = () => {
     looking?.abort();
     looking = null;
+    forget();
+  };
+  const forget = () => {
     flow = null;
     list = null;
+    memory = noMemory;
+    topics = [];
   };
+  const isWanted = () => clients.size > 0 || chaos.runs().some((run) => !run.isOver);
 
   return {
     count: () => clients.size,
     tell: broadcast,
+    async look(signal) {
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(LOOK_DEADLINE_MS)]);
+      if (looking !== null && flow !== null) return;
+      await lookAtFlow(limit);
+      // Known to those who asked; it is old when the next one watches.
+      if (looking === null) forget();
+    },
+    follow() {
+      looking ??= start();
+    },
     handle(_, response) {
       response.set({ "content-type": "text/event-stream", "cache-control": "no-store" });
       response.flushHeaders();
@@ -150,7 +174,7 @@ export function eventStreams(options: {
       looking ??= start();
       response.on("close", () => {
         clients.delete(response);
-        if (clients.size === 0) stop();
+        if (!isWanted()) stop();
       });
     },
   };

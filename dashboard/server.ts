@@ -51,7 +51,7 @@ const CHART = fileURLToPath(new URL("./chart.umd.min.js", import.meta.resolve("c
 const READY_WITHIN_MS = 2_000;
 
 /**
- * The page and its API. Reads nothing before the first request, and looks at the lab only while a page watches.
+ * The page and its API. Reads nothing before the first request, and looks at the lab only while a page watches or something is broken on purpose.
  * Event streams stay open: who closes the server also calls `closeAllConnections()`.
  */
 export function createDashboard(options: DashboardOptions): Express {
@@ -105,7 +105,7 @@ export function createDashboard(options: DashboardOptions): Express {
   });
   app.use("/api", auditRoutes(options.audit ?? null));
   app.use("/api", work.routes);
-  app.use("/api", chaosRoutes(chaos, events.tell));
+  app.use("/api", chaosRoutes(chaos, events));
   app.use("/api", apiRoutes(tables, options.positions ?? NO_POSITIONS, options.marks ?? NO_MARKS));
 
   // Asked anew each time, answered from the cache while unchanged: an upgrade is never half seen.
