@@ -75,7 +75,7 @@ test("a wrong value is told with file, line, key, value and what is allowed", ()
     parseLabYaml("streams: [{topic: a, partitionBy: [date, bucket(16, id)]}]", "f").streams.length,
     1,
   );
-  refuses("store: 7\n", /^lab\.yaml:1: store is 7: .*expected string/);
+  refuses("store: 7\n", "lab.yaml:1: store is 7: a text is expected", /^store: A folder, or s3/);
 });
 
 test("an unknown key is told with the near ones and the allowed ones", () => {
@@ -86,6 +86,43 @@ test("an unknown key is told with the near ones and the allowed ones", () => {
   );
   refuses("stor: x\n", "lab.yaml:1: stor is no key of lab.yaml", /did you mean store\?/);
 });
+
+const WRONG: [yaml: string, message: string, hint: RegExp][] = [
+  ["cdc: x", 'cdc is "x": keys with values are expected', /^keys are format, key, deletes/],
+  [
+    "cdc: { key: id }",
+    'cdc.key is "id": a list is expected, such as [id]',
+    /^key: Columns that make a row's key/,
+  ],
+  ["cdc: { key: [] }", "cdc.key is []: needs 1 entry or more", /^key: /],
+  ["cdc: { key: [7] }", "cdc.key[0] is 7: a text is expected", /^key: /],
+  ["cdc: { key: [''] }", 'cdc.key[0] is "": must not be empty', /^key: /],
+  [
+    "cdc: { position: [a, b, c, d] }",
+    'cdc.position is ["a","b","c","d"]: has more than 3 entries',
+    /^position: /,
+  ],
+  [
+    "cdc: { times: { at: weeks } }",
+    'cdc.times.at is "weeks": is none of days, ms, us, ns',
+    /^at: Columns whose/,
+  ],
+  ["cdc: { times: [at] }", 'cdc.times is ["at"]: keys with values are expected', /^times: /],
+  ["cdc: { sweep: 1 }", "cdc.sweep is 1: true or false is expected", /^sweep: /],
+  ["mode: merge", 'mode is "merge": is none of append, cdc', /^mode: /],
+  ["maxTables: 0", "maxTables is 0: must be 1 or more", /^maxTables: /],
+  ["maxTables: 1.5", "maxTables is 1.5: a whole number is expected", /^maxTables: /],
+  ["csv: { delimiter: ab }", 'csv.delimiter is "ab": must be 1 character', /^delimiter: /],
+  [
+    "upkeep: { optimize: soon }",
+    'upkeep.optimize is "soon": is no duration such as 500ms, 2s, 5m, 1h or 7d, nor off',
+    /^optimize: /,
+  ],
+];
+
+for (const [yaml, message, hint] of WRONG)
+  test(`a wrong value is told in the words of the settings, with what its key is: ${yaml}`, () =>
+    refuses(`streams:\n  - topic: a\n    ${yaml}\n`, `lab.yaml:3: streams[0].${message}`, hint));
 
 test("what is missing is told at the entry that lacks it", () => {
   refuses("streams:\n  - topic: a\n  - table: b\n", "lab.yaml:3: streams[1].topic is missing", /needs topic/);

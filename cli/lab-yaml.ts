@@ -1,6 +1,6 @@
 /** `lab.yaml`: one zod schema, errors that point at the line, and the JSON Schema for editors. */
 
-import { type Document, isMap, isPair, isScalar, LineCounter, type Node, parseDocument } from "yaml";
+import { LineCounter, parseDocument } from "yaml";
 import { z } from "zod";
 import { CHANGE_FORMATS } from "../cdc/options.ts";
 import { TIME_COUNTS } from "../cdc/time-columns.ts";
@@ -10,8 +10,8 @@ import { parsePartitioning } from "../engine/partitioning.ts";
 import { TOMBSTONES } from "../formats/tombstones.ts";
 import { FORMATS } from "../formats/wire.ts";
 import { badLimit } from "../ingest/threshold.ts";
-import { nearNames } from "../query/near-names.ts";
-import { isSecretPath, KafkaYaml } from "./kafka-yaml.ts";
+import { KafkaYaml } from "./kafka-yaml.ts";
+import { explain, valueAt } from "./lab-yaml-errors.ts";
 
 /** A text that a kind of setting reads; the schema keeps the text, so that editors and flags share one form. */
 function spelled(kind: Kind<unknown>, example: string) {
@@ -203,89 +203,7 @@ export function parseLabYaml(text: string, file: string): LabYaml {
   const checked = Schema.safeParse(value);
   if (checked.success) return { ...checked.data, file };
   const [issue] = checked.error.issues;
-  throw explain(issue as z.core.$ZodIssue, value, { document, lines, file });
-}
-
-type Place = { document: Document; lines: LineCounter; file: string };
-
-function explain(issue: z.core.$ZodIssue, value: unknown, place: Place): LabError {
-  if (issue.code === "unrecognized_keys") {
-    const key = issue.keys[0] as string;
-    const allowed = keysAt(issue.path);
-    const near = nearNames(key, allowed);
-    return invalid([...issue.path, key], "is no key of lab.yaml", place, [
-      ...(near.length > 0 ? [`did you mean ${near.join(" or ")}?`] : []),
-      `allowed here: ${allowed.join(", ")}`,
-    ]);
-  }
-  const given = valueAt(value, issue.path);
-  if (given === undefined)
-    return invalid(issue.path, "is missing", place, [`every entry needs ${String(issue.path.at(-1))}`]);
-  if (isSecretPath(issue.path, given))
-    return invalid(issue.path, "is of another kind than it must be", place, [
-      "see lab.schema.json; a secret stands in quotes, or as env:NAME or file:/path",
-    ]);
-  const why =
-    issue.code === "custom"
-      ? issue.message
-      : issue.code === "invalid_value"
-        ? `is none of ${issue.values.map(String).join(", ")}`
-        : lowerFirst(issue.message);
-  return invalid(issue.path, `is ${JSON.stringify(given)}: ${why}`, place, [
-    "see lab.schema.json for every key",
-  ]);
-}
-
-function invalid(path: readonly PropertyKey[], why: string, place: Place, hints: string[]): LabError {
-  const line = lineOf(path, place);
-  return new LabError("CONFIG_INVALID", `${place.file}:${line}: ${pathText(path)} ${why}`, {
-    hint: hints.join("; "),
-    details: { file: place.file, line, key: pathText(path) },
-  });
-}
-
-/** `streams[1].format`. */
-function pathText(path: readonly PropertyKey[]): string {
-  return path
-    .map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`))
-    .join("")
-    .replace(/^\./, "");
-}
-
-function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>((at, part) => (at as Record<PropertyKey, unknown> | undefined)?.[part], value);
-}
-
-/** The line of the key itself, or of the nearest thing above it that exists. */
-function lineOf(path: readonly PropertyKey[], { document, lines }: Place): number {
-  for (let length = path.length; length > 0; length--) {
-    const parent = length === 1 ? document.contents : document.getIn(path.slice(0, length - 1), true);
-    const last = path[length - 1];
-    const item = isMap(parent)
-      ? parent.items.find((pair) => isPair(pair) && keyText(pair.key) === last)
-      : undefined;
-    const node = (item?.key ?? document.getIn(path.slice(0, length), true)) as Node | undefined;
-    if (node?.range) return lines.linePos(node.range[0]).line;
-  }
-  return 1;
-}
-
-function keyText(key: unknown): unknown {
-  return isScalar(key) ? key.value : key;
-}
-
-/** The keys that the schema knows at a path. */
-function keysAt(path: readonly PropertyKey[]): string[] {
-  type Json = { properties?: Record<string, Json>; items?: Json };
-  const at = path.reduce<Json | undefined>(
-    (node, part) => (typeof part === "number" ? node?.items : node?.properties?.[String(part)]),
-    z.toJSONSchema(Schema, { io: "input" }) as Json,
-  );
-  return Object.keys(at?.properties ?? {});
-}
-
-function lowerFirst(text: string): string {
-  return text.charAt(0).toLowerCase() + text.slice(1);
+  throw explain(issue as z.core.$ZodIssue, value, { document, lines, file, schema: labJsonSchema() });
 }
 
 /** The text at a path such as `kafka.brokers`, for core/settings.ts. */

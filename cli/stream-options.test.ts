@@ -42,6 +42,7 @@ test("a topic alone becomes a stream with the defaults, and a table of its name"
       keepRaw: false,
       maxTables: 100,
       maxBad: null,
+      mayAllBeBad: false,
       flush: { latencyMs: 2000, rows: 1_000_000, bytes: 268_435_456 },
       start: { kind: "earliest" },
       onBadRecord: "deadletter",
