@@ -43,24 +43,34 @@ export async function dropViolators(
   checks: readonly Check[],
   signal: AbortSignal,
 ): Promise<BadRecord[]> {
+  const bad = await findViolators(engine, checks, { from: "rows", place: PLACE }, signal);
+  if (bad.length > 0)
+    await engine.run(`DELETE FROM rows WHERE ${PLACE} IN (${bad.map(({ index }) => index).join(", ")})`, {
+      signal,
+    });
+  return bad;
+}
+
+/** Of the rows of a FROM clause those that violate something, by the number in column `place`, and the first constraint that each violates. */
+export async function findViolators(
+  engine: Engine,
+  checks: readonly Check[],
+  { from, place }: { from: string; place: string },
+  signal: AbortSignal,
+): Promise<BadRecord[]> {
   if (checks.length === 0) return [];
   const arms = checks.map((check, i) => `WHEN NOT ${check.sql} THEN ${i}`);
   const operands = checks.map((check, i) => `WHEN ${i} THEN ${check.operands}`);
   const found = await engine.rows(
-    `SELECT ${PLACE} AS place, arg_min("lab check", "lab row") AS violated, arg_min("lab operands", "lab row") AS operands
+    `SELECT ${place} AS place, arg_min("lab check", "lab order") AS violated, arg_min("lab operands", "lab order") AS operands
      FROM (SELECT *, CASE "lab check" ${operands.join(" ")} END AS "lab operands"
-           FROM (SELECT *, row_number() OVER () AS "lab row", CASE ${arms.join(" ")} END AS "lab check" FROM rows))
-     WHERE "lab check" IS NOT NULL GROUP BY ${PLACE}`,
+           FROM (SELECT *, row_number() OVER () AS "lab order", CASE ${arms.join(" ")} END AS "lab check" FROM ${from}))
+     WHERE "lab check" IS NOT NULL GROUP BY ${place}`,
     { signal },
   );
-  if (found.length === 0) return [];
-  const bad = found.map(({ place, violated, operands: values }) =>
-    letterOf(place as number, checks[violated as number]!, values as string),
+  return found.map(({ place: index, violated, operands: values }) =>
+    letterOf(Number(index), checks[violated as number]!, values as string),
   );
-  await engine.run(`DELETE FROM rows WHERE ${PLACE} IN (${bad.map(({ index }) => index).join(", ")})`, {
-    signal,
-  });
-  return bad;
 }
 
 function letterOf(index: number, check: Check, values: string): BadRecord {

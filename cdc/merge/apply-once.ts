@@ -6,6 +6,7 @@ import type { Snapshot } from "../../delta/table.ts";
 import type { EncodePlan, Encoder } from "../../engine/encoder.ts";
 import { openWorkbench, type Workbench } from "../../upkeep/workbench.ts";
 import type { MergeRequest, MergeResult } from "../apply.ts";
+import { demandsOf } from "./demands.ts";
 import type { Found, KeyIndex, Located } from "./key-index.ts";
 import type { Plan } from "./plan.ts";
 import { planBatch, refuse } from "./plan-batch.ts";
@@ -43,16 +44,20 @@ export async function applyOnce(
   const { protocol, metadata } = snapshot;
   checkWritable(protocol);
   checkRowsMayMove(snapshot);
-  const staged = await stage(folded.changes, { ...options, snapshot, schema, signal });
+  const demands = demandsOf(snapshot, request.keyColumns);
+  const staged = await stage(folded.changes, { ...options, snapshot, schema, demands, signal });
+  const changeAt = (at: number) => folded.changes[staged.places[at]!]!;
   const room = openRoom(request, options);
   try {
     if (staged.bad.length > 0)
       return { kind: "refused", changes: staged.bad.map((bad) => refuse(folded.changes[bad.index]!, bad)) };
     await index.follow(snapshot, signal);
-    const planned = await planBatch({ snapshot, folded, staged, index, old: old(index, snapshot), signal });
+    const planned = await planBatch({
+      ...{ snapshot, folded, staged, demands, index, old: old(index, snapshot), signal },
+    });
     if (planned.kind === "refused") return planned;
     const { plan, hashes, properties } = planned;
-    const { written, retirement } = await room.attempt(async () => {
+    const made = await room.attempt(async () => {
       const around = { table, bench: room.bench, now: options.now, signal };
       const written = await writeRows(plan, staged, {
         ...around,
@@ -61,13 +66,17 @@ export async function applyOnce(
         hasFeed: isActive(protocol, metadata, "delta.enableChangeDataFeed", "changeDataFeed"),
         onStored: room.onStored,
       });
+      if ("unmet" in written) return written;
       const retirement = await retireRows(plan.retired, { ...around, snapshot, onStored: room.onStored });
       return { written, retirement };
     });
+    if ("unmet" in made)
+      return { kind: "refused", changes: made.unmet.map((bad) => refuse(changeAt(bad.index), bad)) };
+    const { written, retirement } = made;
     const counts = countsOf(plan, folded);
-    const made = { plan, schema: staged.schema, properties, written, retirement, counts };
+    const merged = { plan, schema: staged.schema, properties, written, retirement, counts };
     request.onCommitting?.();
-    const result = await table.commit(mergeRequest(request, made), signal);
+    const result = await table.commit(mergeRequest(request, merged), signal);
     if (result.kind === "conflict") {
       await room.discard();
       const isLost = result.reason === "append" || result.reason === "removed";

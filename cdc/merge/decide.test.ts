@@ -5,7 +5,7 @@ import type { Change } from "../change.ts";
 import { decide, type Verdict } from "./decide.ts";
 import { joined, PURGED_PROPERTY, remembered, rememberedText } from "./remembered.ts";
 
-const NOTHING = { truncates: [], purged: [] };
+const NOTHING = { truncates: [], purged: [], kept: [] };
 const row = (at?: number, more: { absent?: string[]; partition?: number; offset?: number } = {}) =>
   upsert({ id: 1 }, { ...(at === undefined ? {} : { at }), ...more });
 const gone = (at?: number) => remove({ id: 1 }, at === undefined ? {} : { at });
@@ -67,8 +67,16 @@ const CASES: readonly [what: string, change: Change, of: Parameters<typeof decid
 for (const [what, change, of, right] of CASES)
   test(`${what}: ${(right as Verdict).kind}`, () => assert.deepEqual(decide(change, of, NOTHING), right));
 
+test("where the table needs values in each row, the row of a deleted key keeps them, and none is made of a key never seen", () => {
+  const memory = { ...NOTHING, kept: ["a"] };
+  assert.deepEqual(decide(gone(2), stored(row(1)), memory), write("delete", ["a"]));
+  assert.deepEqual(decide(gone(3), stored(gone(2), true), memory), write("none", ["a"]));
+  assert.deepEqual(decide(gone(2), undefined, memory), IGNORE);
+  assert.deepEqual(decide(row(2), undefined, memory), write("insert"));
+});
+
 test("what is older than a truncate counts for nothing, whatever is stored", () => {
-  const memory = { truncates: [truncate({ at: 5 })], purged: [] };
+  const memory = { truncates: [truncate({ at: 5 })], purged: [], kept: [] };
   assert.deepEqual(decide(row(4), undefined, memory), IGNORE);
   assert.deepEqual(decide(row(4), stored(row(9), false, ["a"]), memory), IGNORE);
   assert.deepEqual(decide(row(6), undefined, memory), write("insert"));

@@ -22,19 +22,23 @@ export type Remembered = {
   purged: readonly Order[];
 };
 
+/** Columns whose values a table needs in the row of a deleted key, too. */
+export type Kept = { kept: readonly string[] };
+
 /**
  * The newer of the two wins, whatever came first. `stored` is undefined where no row has the key, deleted ones included; what is older than a
  * truncate counts for nothing, and no row is made of what is so old that its key may have been deleted since. A key whose changes came through two
- * Kafka partitions is refused where nothing proves their order.
+ * Kafka partitions is refused where nothing proves their order. A delete of a key that was never seen leaves no row where the table needs values
+ * in it: there are none.
  */
 export function decide(
   change: Change,
   stored: Stored | undefined,
-  { truncates, purged }: Remembered,
+  { truncates, purged, kept }: Remembered & Kept,
 ): Verdict {
   if (truncates.some((truncate) => isProvenOlder(change, truncate))) return { kind: "ignore" };
   if (stored === undefined) {
-    if (!purged.some((mark) => isProvenOlder(change, mark))) return written(change, undefined);
+    if (!purged.some((mark) => isProvenOlder(change, mark))) return written(change, undefined, kept);
     if (change.kind === "delete") return { kind: "ignore" };
     return {
       kind: "refuse",
@@ -52,7 +56,7 @@ export function decide(
     };
   // A tombstone behind its delete tells nothing.
   if (change.kind === "delete" && change.position === null && stored.isDeleted) return { kind: "ignore" };
-  if (order > 0) return written(change, stored);
+  if (order > 0) return written(change, stored, kept);
   if (order === 0 || change.kind === "delete" || stored.isDeleted) return { kind: "ignore" };
   const columns = stored.missing.filter((name) => !change.absent.includes(name));
   if (columns.length === 0) return { kind: "ignore" };
@@ -65,10 +69,11 @@ export function isProvenOlder(one: Order | null, truncate: Order | Truncate): bo
   return order < 0 && isCertain;
 }
 
-function written(change: Change, stored: Stored | undefined): Verdict {
+function written(change: Change, stored: Stored | undefined, kept: readonly string[]): Verdict {
   const isThere = stored !== undefined && !stored.isDeleted;
+  if (change.kind === "delete" && kept.length > 0 && stored === undefined) return { kind: "ignore" };
   if (change.kind === "delete")
-    return { kind: "write", keep: [], missing: [], effect: isThere ? "delete" : "none" };
+    return { kind: "write", keep: kept, missing: [], effect: isThere ? "delete" : "none" };
   if (stored === undefined) return { kind: "write", keep: [], missing: change.absent, effect: "insert" };
   const isOlder = (one: Order) => compareOrder(one, stored.order).order < 0;
   const isFresh = change.isFresh && !(change.freshSince && isOlder(change.freshSince));

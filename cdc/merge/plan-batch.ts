@@ -5,6 +5,7 @@ import type { LetterStage } from "../../engine/encoder.ts";
 import type { RefusedChange } from "../apply.ts";
 import type { Change, Folded, Order } from "../change.ts";
 import { decide, isProvenOlder } from "./decide.ts";
+import type { Demands } from "./demands.ts";
 import type { Found, KeyIndex, Located } from "./key-index.ts";
 import type { NewRow, Plan } from "./plan.ts";
 import { joined, PURGED_PROPERTY, remembered, rememberedText, TRUNCATES_PROPERTY } from "./remembered.ts";
@@ -24,6 +25,7 @@ export type PlanOptions = {
   snapshot: Snapshot;
   folded: Folded;
   staged: Staged;
+  demands: Demands | null;
   /** At the version of the snapshot. */
   index: KeyIndex;
   /** Deleted rows that may be forgotten. */
@@ -40,6 +42,7 @@ export async function planBatch(options: PlanOptions): Promise<Planned> {
     index,
     folded.truncates.filter(({ isSweep }) => !isSweep),
   );
+  const kept = options.demands?.kept ?? [];
   const changeAt = (at: number) => folded.changes[staged.places[at]!]!;
   const found = staged.file === null ? NOTHING : await index.find(staged.file.file, signal);
   const refused = faultsOf(found).flatMap(({ at, code, message }) =>
@@ -51,7 +54,7 @@ export async function planBatch(options: PlanOptions): Promise<Planned> {
     const change = changeAt(at);
     const met = found.stored.get(at);
     const stored = met && !truncated.has(met.id) ? met : undefined;
-    const verdict = decide(change, stored, { truncates, purged });
+    const verdict = decide(change, stored, { truncates, purged, kept });
     if (verdict.kind === "ignore") continue;
     if (verdict.kind === "refuse") {
       refused.push(refuse(change, { stage: "schema", code: verdict.code, message: verdict.message }));

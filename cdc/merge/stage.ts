@@ -10,6 +10,7 @@ import { createRawBatch, type RawBatch } from "../../engine/raw-batch.ts";
 import { wideningFor } from "../../engine/widening.ts";
 import type { Change } from "../change.ts";
 import { CDC_FIELD, cdcJson } from "./cdc-field.ts";
+import type { Demands } from "./demands.ts";
 
 export type Staged = {
   /** Its rows in the order of `places`; null where there are none. */
@@ -17,6 +18,8 @@ export type Staged = {
   /** For each row of the file the change it is of, by its index. */
   places: readonly number[];
   bad: readonly BadRecord[];
+  /** What the table demands has yet to be asked of the rows, once they have what they take of stored ones; null where it was. */
+  demands: Demands | null;
   /** The schema of the rows: the one asked for, or what it grew to. */
   schema: StructType;
   /** Removes the file where it is still there. */
@@ -27,6 +30,8 @@ export type StageOptions = {
   encoder: Encoder;
   snapshot: Snapshot;
   schema: StructType;
+  /** Of the table. */
+  demands: Demands | null;
   onUnknownField: EncodePlan["onUnknownField"];
   topic: string;
   signal: AbortSignal;
@@ -34,7 +39,12 @@ export type StageOptions = {
 
 /** One file for all partitions: that of a key's old row is known only when it is found. */
 export async function stage(changes: readonly Change[], options: StageOptions): Promise<Staged> {
-  const { encoder, snapshot, schema, onUnknownField, topic, signal } = options;
+  const { encoder, snapshot, schema: asked, onUnknownField, topic, signal } = options;
+  const demands = changes.some(takesOfStored) ? options.demands : null;
+  const { schema, configuration } = demands?.eased(asked) ?? {
+    schema: asked,
+    configuration: snapshot.metadata.configuration,
+  };
   const encoded = await encoder.encode(
     batchOf(changes, topic),
     {
@@ -46,7 +56,7 @@ export async function stage(changes: readonly Change[], options: StageOptions): 
       onUnknownField,
       widen: wideningFor(snapshot),
       derived: derivedOf(schema, snapshot.partitionColumns),
-      configuration: snapshot.metadata.configuration,
+      configuration,
     },
     signal,
   );
@@ -56,11 +66,21 @@ export async function stage(changes: readonly Change[], options: StageOptions): 
     file,
     places: [...changes.keys()].filter((index) => !bad.has(index)),
     bad: encoded.bad,
-    schema: encoded.evolvedSchema ?? schema,
+    demands,
+    schema: schemaOf(encoded.evolvedSchema, asked, demands),
     remove: async () => {
       if (file !== null) await rm(file.file, { force: true });
     },
   };
+}
+
+/** Whether the row of a change may need values of the one it replaces. */
+const takesOfStored = ({ kind, absent, borrowed }: Change) =>
+  kind === "delete" || absent.length > 0 || (borrowed?.length ?? 0) > 0;
+
+function schemaOf(grown: StructType | undefined, asked: StructType, demands: Demands | null): StructType {
+  if (grown === undefined) return asked;
+  return demands === null ? grown : demands.restored(grown);
 }
 
 function batchOf(changes: readonly Change[], topic: string): RawBatch {

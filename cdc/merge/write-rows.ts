@@ -6,12 +6,14 @@ import { encodePath } from "../../delta/path.ts";
 import { isStruct } from "../../delta/schema.ts";
 import type { Snapshot, Table } from "../../delta/table.ts";
 import type { StructField } from "../../delta/types.ts";
+import type { BadRecord } from "../../engine/encoder.ts";
 import { quoteName, quoteText, textList } from "../../engine/instance.ts";
 import { CURRENT } from "../../engine/row-expression.ts";
 import { FILE_PLACE, literalPath, ROW_PLACE } from "../../engine/scan.ts";
 import { sqlType } from "../../engine/sql-types.ts";
 import type { Workbench } from "../../upkeep/workbench.ts";
 import { CDC_FIELD } from "./cdc-field.ts";
+import { unmet } from "./demands.ts";
 import type { IndexedFile } from "./key-index.ts";
 import { isAsStaged, isMixed, type NewRow, type Plan, sourcesOf } from "./plan.ts";
 import type { Staged } from "./stage.ts";
@@ -22,6 +24,9 @@ export type Written = {
   /** The file of `adds` has the rows of the staged one, in their order. */
   isAsStaged: boolean;
 };
+
+/** Rows that the table cannot take, by their places in the staged file: nothing was written. */
+export type Unmet = { unmet: readonly BadRecord[] };
 
 export type WriteOptions = {
   table: Table;
@@ -42,10 +47,11 @@ const NEW_ROWS = '"lab new rows"';
 const VERDICTS = '"lab verdicts"';
 
 /** The staged file is moved away where its rows need no work. */
-export async function writeRows(plan: Plan, staged: Staged, options: WriteOptions): Promise<Written> {
+export async function writeRows(plan: Plan, staged: Staged, options: WriteOptions): Promise<Written | Unmet> {
   const { table, snapshot, now, signal, hasFeed } = options;
   const { file } = staged;
-  const isUnchanged = isAsStaged(plan, staged.places.length) && snapshot.partitionColumns.length === 0;
+  const isWhole = snapshot.partitionColumns.length === 0 && staged.demands === null;
+  const isUnchanged = isWhole && isAsStaged(plan, staged.places.length);
   if (!hasFeed && (plan.rows.length === 0 || file === null)) return { adds: [], cdcs: [], isAsStaged: false };
   if (!hasFeed && file !== null && isUnchanged) {
     const path = dataFilePath([], {});
@@ -57,7 +63,12 @@ export async function writeRows(plan: Plan, staged: Staged, options: WriteOption
   }
   const bench = await options.bench();
   const lines = await loadVerdicts(bench, plan, hasFeed, options);
-  if (file !== null && plan.rows.length > 0) await makeRows(bench, plan, file.file, options);
+  if (file !== null && plan.rows.length > 0) {
+    await makeRows(bench, plan, file.file, options);
+    const rows = { schema: snapshot.schema, from: NEW_ROWS, place: '"lab row"' };
+    const bad = staged.demands === null ? [] : await unmet(bench.engine, snapshot, rows, signal);
+    if (bad.length > 0) return { unmet: bad };
+  }
   const adds =
     file !== null && plan.rows.length > 0
       ? await bench.write(snapshot, NEW_ROWS, { dataChange: true, signal })
@@ -116,9 +127,10 @@ async function makeRows(
   const sqlOf = (field: StructField): string => {
     const name = quoteName(field.name);
     const mine = field.type === "void" ? "NULL" : `s.${name}`;
-    const stored = old.has(field.name) ? `o.${name}` : "NULL";
+    // The row of a deleted key has values that count for nothing.
+    const stored = old.has(field.name) ? `CASE WHEN v.effect <> 'insert' THEN o.${name} END` : "NULL";
     if (field.name === CDC_FIELD.name)
-      return cdcOf(field, mine, old.has(field.name) && plan.rows.some(isMixed) ? stored : undefined);
+      return cdcOf(field, mine, old.has(field.name) && plan.rows.some(isMixed) ? `o.${name}` : undefined);
     if (!hasFills && !mixed.has(field.name)) return mine;
     return `CASE WHEN list_contains(v.columns, ${quoteText(field.name)}) = v.fills THEN ${mine} ELSE ${stored} END`;
   };
