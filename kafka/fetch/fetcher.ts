@@ -50,7 +50,7 @@ const PAUSE_MS = { first: 50, most: 1_000 };
  * Where something came there is more to come: it is waited for so long, or until so much is there. Else each request of a producer would be
  * an answer of its own. Whoever is idle hears of what comes at once.
  */
-const FLOWING = { ms: 100, bytes: 256 << 10 };
+const FLOWING = { ms: 100, bytes: 1 << 20 };
 /** A partition that moves is found again in less tries than this. */
 const TELL_AT = 4;
 
