@@ -154,12 +154,38 @@ test("with the commits cleaned up a checkpoint is enough, and older versions are
 test("a follower whose next commits were cleaned up goes on from a checkpoint", async () => {
   const store = memoryStore();
   const writer = await grown(store, 3);
-  const follower = await openTable(store, signal);
+  let nowMs = 0;
+  const follower = await openTable(store, signal, { now: () => nowMs });
   for (let n = 4; n <= 9; n++) await commit(writer, { adds: [file(`f${n}`)] });
   await writer.checkpoint(await writer.at({ version: 8 }, signal), signal);
   for (let version = 0; version <= 7; version++) await store.delete(commitPath(version), signal);
+  nowMs += 10_000;
   const snapshot = await follower.latest(signal);
   assert.deepEqual([snapshot.version, snapshot.numFiles], [9, 9]);
+});
+
+test("a follower asks for the next commit by its name, and lists the log again after a while", async () => {
+  const real = memoryStore();
+  const writer = await grown(real, 3);
+  let lists = 0;
+  const store: Store = {
+    ...real,
+    list(prefix, given) {
+      lists++;
+      return real.list(prefix, given);
+    },
+  };
+  let nowMs = 0;
+  const follower = await openTable(store, signal, { now: () => nowMs });
+  const opened = lists;
+  for (let n = 0; n < 5; n++) assert.equal((await follower.latest(signal)).version, 3);
+  assert.equal(lists, opened, "nothing is new");
+  await commit(writer, { adds: [file("f4")] });
+  assert.equal((await follower.latest(signal)).version, 4);
+  const followed = lists;
+  nowMs += 10_000;
+  await follower.latest(signal);
+  assert.ok(lists > followed);
 });
 
 test("a listing that shows a later commit before an earlier one is no damage", async () => {

@@ -34,6 +34,12 @@ export type TableOptions = {
 /** Snapshots kept for being asked again: of versions just passed. They share their rows with the newest one. */
 const RECENT = 16;
 
+/**
+ * So long after a listing the next commit is only asked for by its name: a listing goes through the names of all. A commit file that was
+ * cleaned up again before a reader came to it shows in the next listing alone.
+ */
+const LIST_EVERY_MS = 10_000;
+
 /** NOT_A_TABLE where there is none; UNSUPPORTED_FEATURE, CORRUPT_LOG. The caller keeps and closes the store. */
 export async function openTable(
   store: Store,
@@ -71,6 +77,19 @@ export async function openTable(
       recent.delete(version);
     }
   };
+  let listedAt = now();
+  const isNewest = async (waiting: AbortSignal): Promise<boolean> => {
+    const isFresh = Math.abs(now() - listedAt) < LIST_EVERY_MS;
+    // The tip is ahead where it may not be read.
+    if (!isFresh || newest.version !== tip.version) return false;
+    try {
+      await store.getRange(commitPath(tip.version + 1), 0, 1, waiting);
+      return false;
+    } catch (error) {
+      if (isLabError(error, "OBJECT_MISSING")) return true;
+      throw error;
+    }
+  };
   const reload = async (waiting: AbortSignal) => {
     const fresh = await loadState(store, undefined, waiting);
     tip = fresh.state;
@@ -84,6 +103,7 @@ export async function openTable(
     recent.get(version) ?? exclusivelyPassed(() => passed.at(version, waiting), waiting);
   /** The commits after the tip, or undefined where some of them are gone. */
   const freshCommits = async (waiting: AbortSignal) => {
+    listedAt = now();
     const listing = await listLog(store, tip.version + 1, waiting);
     const fresh = listing.commits.filter((commit) => commit.version > tip.version);
     const isContiguous = fresh.every((commit, at) => commit.version === tip.version + 1 + at);
@@ -126,7 +146,9 @@ export async function openTable(
   const table: Table = {
     store,
     async latest(waiting) {
-      await exclusive(() => refresh(waiting), waiting);
+      await exclusive(async () => {
+        if (!(await isNewest(waiting))) await refresh(waiting);
+      }, waiting);
       return newest;
     },
     async at(point, waiting) {

@@ -1,6 +1,6 @@
 /** A DuckDB of our own in memory: its limits, what it may touch, and a way to ask it. The only place that opens one. */
 
-import type { DuckDBConnection, DuckDBValue, JS } from "@duckdb/node-api";
+import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBValue, JS } from "@duckdb/node-api";
 
 export type EngineSettings = {
   memoryLimitBytes: number;
@@ -34,7 +34,17 @@ export type Engine = {
    * DECIMAL as number. For small results; cast in SQL where exactness beyond that matters.
    */
   rows(sql: string, options?: { params?: SqlParams; signal?: AbortSignal }): Promise<Row[]>;
+  /**
+   * The one text that a statement with one parameter gives for `text`. It stays prepared for the next time: binding costs more than most such
+   * statements do. Fails for NULL.
+   */
+  ask(sql: string, text: string, options?: { signal?: AbortSignal }): Promise<string>;
   close(): void;
+  /**
+   * Closes it for the caller, who promises that nothing was made or set in it and that its results were read or dropped: where engines are
+   * kept, somebody else may go on with it.
+   */
+  release(): void;
 };
 
 /** One DuckDB that several may use at a time, each through an engine of its own. */
@@ -122,8 +132,23 @@ function wrap(connection: DuckDBConnection): Engine {
       signal?.removeEventListener("abort", interrupt);
     }
   }
+  const prepared = new Map<string, Promise<DuckDBPreparedStatement>>();
+  const prepare = (sql: string): Promise<DuckDBPreparedStatement> => {
+    const known = prepared.get(sql) ?? connection.prepare(sql);
+    prepared.set(sql, known);
+    known.catch(() => prepared.delete(sql));
+    return known;
+  };
   return {
     connection,
+    ask: (sql, text, { signal } = {}) =>
+      interruptible(signal, async () => {
+        const statement = await prepare(sql);
+        statement.bindVarchar(1, text);
+        const value = (await statement.run()).getChunk(0).getColumnVector(0).getItem(0);
+        if (typeof value !== "string") throw new Error(`${sql} gives no text`);
+        return value;
+      }),
     run: (sql, { params, signal } = {}) =>
       interruptible(signal, async () => {
         await connection.run(sql, params);
@@ -131,6 +156,7 @@ function wrap(connection: DuckDBConnection): Engine {
     rows: (sql, { params, signal } = {}) =>
       interruptible(signal, async () => (await connection.runAndReadAll(sql, params)).getRowObjectsJS()),
     close: () => connection.closeSync(),
+    release: () => connection.closeSync(),
   };
 }
 

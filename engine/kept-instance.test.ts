@@ -81,6 +81,38 @@ test("what a statement holds is freed with its engine, also where its result was
   }
 });
 
+test("an engine that is released serves the next, one that is closed does not, and none after something failed", async () => {
+  const connectionOf = (end: (engine: Engine) => void) =>
+    kept.session().then((engine) => {
+      end(engine);
+      // What its first user does with it later is no matter of the next one.
+      engine.close();
+      return engine.connection;
+    });
+  const released = await connectionOf((engine) => engine.release());
+  const [again, other] = [await kept.session(), await kept.session()];
+  assert.equal(again.connection, released);
+  assert.notEqual(other.connection, released);
+  assert.equal(await value(again, "1 + 1"), 2);
+  other.close();
+  again.close();
+  assert.notEqual(await connectionOf((engine) => engine.release()), released);
+  const kind = await connectionOf((engine) => engine.release());
+  kept.doubt();
+  assert.notEqual(await connectionOf((engine) => engine.release()), kind);
+});
+
+test("a statement with one text for a parameter stays prepared, and can be asked again after it failed", async () => {
+  await using(async (engine) => {
+    for (const text of ["a", "b'", "é\u{1F600}"])
+      assert.equal(await engine.ask("SELECT 'is ' || $1::VARCHAR", text, { signal }), `is ${text}`);
+    await assert.rejects(engine.ask("SELECT error($1::VARCHAR)", "no", { signal }), /no/);
+    await assert.rejects(engine.ask("SELECT nothing($1)", "no", { signal }), /does not exist/);
+    await assert.rejects(engine.ask("SELECT NULL || $1::VARCHAR", "no", { signal }), /gives no text/);
+    assert.equal(await engine.ask("SELECT 'is ' || $1::VARCHAR", "c", { signal }), "is c");
+  });
+});
+
 test("one that can no longer be used is replaced, once for all who ask", async () => {
   let isBroken = false;
   const closed: number[] = [];

@@ -5,6 +5,7 @@ import {
   type DuckDBArrayValue,
   type DuckDBBlobValue,
   type DuckDBConnection,
+  type DuckDBDataChunk,
   type DuckDBDateValue,
   type DuckDBDecimalType,
   type DuckDBDecimalValue,
@@ -12,6 +13,7 @@ import {
   type DuckDBListValue,
   type DuckDBMapType,
   type DuckDBMapValue,
+  type DuckDBPreparedStatement,
   type DuckDBResult,
   type DuckDBStructType,
   type DuckDBStructValue,
@@ -22,8 +24,10 @@ import {
   type DuckDBType,
   DuckDBTypeId,
   type DuckDBValue,
+  LIST,
   ResultReturnType,
   StatementType,
+  VARCHAR,
 } from "@duckdb/node-api";
 import { LabError } from "../core/errors.ts";
 import type { Engine } from "./instance.ts";
@@ -60,18 +64,47 @@ export type Result = {
   chunks: AsyncIterable<Value[][]>;
 };
 
+/** Lists of texts by the names of the parameters that they are. */
+type Lists = Readonly<Record<string, readonly string[]>>;
+
+/** `selectOnly`: refuses whatever is not exactly one SELECT. */
+export type StreamOptions = { selectOnly?: boolean; lists?: Lists };
+
 /**
  * Runs one statement and hands its rows on as they come. The engine has one connection: read the result to its end, or drop it,
- * before the next statement. An abort of `signal` interrupts the statement and rejects with the signal's reason. `selectOnly` refuses
- * whatever is not exactly one SELECT.
+ * before the next statement. An abort of `signal` interrupts the statement and rejects with the signal's reason.
  */
 export async function stream(
   engine: Engine,
   sql: string,
   signal: AbortSignal,
-  options: { selectOnly?: boolean } = {},
+  options: StreamOptions = {},
 ): Promise<Result> {
+  const { result, chunks } = await streamChunks(engine, sql, signal, options);
+  const readers = result.columnTypes().map(readerOf);
+  async function* rows(): AsyncIterable<Value[][]> {
+    for await (const chunk of chunks) {
+      const columns = readers.map((read, index) => chunk.getColumnValues(index).map(nullable(read)));
+      yield Array.from({ length: chunk.rowCount }, (_, row) => columns.map((column) => column[row] ?? null));
+    }
+  }
+  const columns = result.columnNames().map((name, index) => ({
+    name,
+    sql: String(result.columnType(index)),
+    type: valueType(result.columnType(index)),
+  }));
+  return { columns, chunks: rows() };
+}
+
+/** The same, in DuckDB's own form: for readers inside engine/ that look into columns as they lie in memory. */
+export async function streamChunks(
+  engine: Engine,
+  sql: string,
+  signal: AbortSignal,
+  options: StreamOptions = {},
+): Promise<{ result: DuckDBResult; chunks: AsyncIterable<DuckDBDataChunk> }> {
   const { connection } = engine;
+  const { lists = {} } = options;
   const interrupt = () => connection.interrupt();
   async function guarded<T>(work: () => Promise<T>): Promise<T> {
     signal.throwIfAborted();
@@ -86,20 +119,21 @@ export async function stream(
     }
   }
   const result = await guarded(() =>
-    options.selectOnly ? streamSelect(connection, sql) : streamPrepared(connection, sql),
+    options.selectOnly ? streamSelect(connection, sql, lists) : streamPrepared(connection, sql, lists),
   );
-  const readers = result.columnTypes().map(readerOf);
   /** Why a statement ended in the middle: streaming ends without a word then, so it is run once more and not streamed. */
   async function failure(): Promise<unknown> {
     try {
-      await connection.run(sql);
+      const prepared = await connection.prepare(sql);
+      bindLists(prepared, lists);
+      await prepared.run();
       return new Error("the statement failed in the middle, and did not when it was run again");
     } catch (error) {
       signal.throwIfAborted();
       return error;
     }
   }
-  async function* chunks(): AsyncIterable<Value[][]> {
+  async function* chunks(): AsyncIterable<DuckDBDataChunk> {
     let isRunning = true;
     const next = () =>
       guarded(() => result.fetchChunk()).catch((error: unknown) => {
@@ -114,41 +148,44 @@ export async function stream(
           if (result.returnType === ResultReturnType.INVALID) throw await guarded(failure);
           return;
         }
-        const columns = readers.map((read, index) => chunk.getColumnValues(index).map(nullable(read)));
-        yield Array.from({ length: chunk.rowCount }, (_, row) =>
-          columns.map((column) => column[row] ?? null),
-        );
+        yield chunk;
       }
     } finally {
       // What a statement holds is freed by the next one; else only when its objects here are collected.
       if (isRunning) await connection.run("SELECT 1");
     }
   }
-  const columns = result.columnNames().map((name, index) => ({
-    name,
-    sql: String(result.columnType(index)),
-    type: valueType(result.columnType(index)),
-  }));
-  return { columns, chunks: chunks() };
+  return { result, chunks: chunks() };
 }
 
 /** As the connection's own `stream`, which first looks for several statements: a way to another thread and back. */
-async function streamPrepared(connection: DuckDBConnection, sql: string): Promise<DuckDBResult> {
+async function streamPrepared(
+  connection: DuckDBConnection,
+  sql: string,
+  lists: Lists,
+): Promise<DuckDBResult> {
   const prepared = await connection.prepare(sql);
   try {
+    bindLists(prepared, lists);
     return await prepared.stream();
   } finally {
     prepared.destroySync();
   }
 }
 
-async function streamSelect(connection: DuckDBConnection, sql: string): Promise<DuckDBResult> {
+async function streamSelect(connection: DuckDBConnection, sql: string, lists: Lists): Promise<DuckDBResult> {
   const statements = await connection.extractStatements(sql);
   const prepared = statements.count === 1 ? await statements.prepare(0) : undefined;
   if (prepared?.statementType !== StatementType.SELECT) {
     throw new LabError("SQL_REFUSED", "only one SELECT can be run here");
   }
+  bindLists(prepared, lists);
   return prepared.stream();
+}
+
+function bindLists(prepared: DuckDBPreparedStatement, lists: Lists): void {
+  for (const [name, texts] of Object.entries(lists))
+    prepared.bindList(prepared.parameterIndex(name), texts, LIST(VARCHAR));
 }
 
 function valueType(type: DuckDBType): ValueType {

@@ -2,7 +2,7 @@
 
 import type { StructField } from "../delta/types.ts";
 import { mappingMode } from "./column-mapping.ts";
-import { quoteName, textList } from "./instance.ts";
+import { quoteName } from "./instance.ts";
 import { foldCase } from "./prune-columns.ts";
 import { literalPath, type RelationOptions, type ScanFile, schemaByName, valueInScan } from "./scan.ts";
 import { partitionConstants } from "./scan-tables.ts";
@@ -12,17 +12,20 @@ const NO_COLUMN = 'NULL AS "lab nothing"';
 
 /**
  * The rows that the view of `createRelation` has, in the order of the files; undefined where that takes more than a text. Of the columns only
- * `names` (with the case of letters folded), where they are given: names that no column has are passed over.
+ * `names` (with the case of letters folded), where they are given: names that no column has are passed over. The text takes the list of the
+ * `paths` as its parameter `list`: so they are looked at once, when it runs, and not before as well, when it is prepared.
  */
 export function relationText({
   table,
   files,
   names,
+  list,
 }: {
   table: RelationOptions["table"];
   files: readonly ScanFile[];
   names: ReadonlySet<string> | undefined;
-}): string | undefined {
+  list: string;
+}): { text: string; paths: string[] } | undefined {
   const mode = mappingMode(table);
   const isPlain = files.every(({ deleted, only }) => deleted === undefined && only === undefined);
   if (mode === "id" || files.length === 0 || !isPlain) return undefined;
@@ -34,11 +37,12 @@ export function relationText({
   const constants = partitionConstants(parts, files, mode);
   if (constants === undefined) return undefined;
   const inFiles = columns.filter(({ field }) => !isPartition(field) && field.type !== "void");
-  const paths = textList(files.map(({ file }) => literalPath(file)));
-  const scan = `read_parquet(${paths}, schema = ${schemaByName(inFiles, mode)}, hive_partitioning = false)`;
+  const paths = files.map(({ file }) => literalPath(file));
+  const scan = `read_parquet($${list}, schema = ${schemaByName(inFiles, mode)}, hive_partitioning = false)`;
   const values = columns.map(({ field, inner }) => {
     const value = constants.get(field) ?? valueInScan(inner, field, mode);
     return `${value} AS ${quoteName(field.name)}`;
   });
-  return `SELECT ${values.length > 0 ? values.join(", ") : NO_COLUMN} FROM ${scan} AS f`;
+  const text = `SELECT ${values.length > 0 ? values.join(", ") : NO_COLUMN} FROM ${scan} AS f`;
+  return { text, paths };
 }

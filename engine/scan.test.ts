@@ -52,9 +52,9 @@ async function setUp(t: TestContext) {
       const data = await locateFiles(store, adds, undefined, signal);
       const of = table(fields, partitionColumns, mapping);
       await createRelation(engine, { name: "t", table: of, data, signal });
-      const run = async (statement: string) => {
+      const run = async (statement: string, lists = {}) => {
         const rows: Value[][] = [];
-        const result = await stream(engine, statement, signal);
+        const result = await stream(engine, statement, signal, { lists });
         for await (const chunk of result.chunks) rows.push(...chunk);
         return {
           names: result.columns.map((column) => column.name),
@@ -65,9 +65,12 @@ async function setUp(t: TestContext) {
       try {
         const found = await run(sql);
         // Without a view it is the same.
-        const text = relationText({ table: of, files: data.files, names: undefined });
-        if (text !== undefined)
-          assert.deepEqual(await run(`WITH t AS NOT MATERIALIZED (${text}) ${sql}`), found);
+        const bare = relationText({ table: of, files: data.files, names: undefined, list: "files" });
+        if (bare !== undefined) {
+          const { text, paths } = bare;
+          const same = await run(`WITH t AS NOT MATERIALIZED (${text}) ${sql}`, { files: paths });
+          assert.deepEqual(same, found);
+        }
         return found;
       } catch (error) {
         throw await data.explain(error);
@@ -412,7 +415,7 @@ test("a relation is a text where nothing needs to be made for it, and of no more
     ...more,
   });
   const text = (files: readonly ScanFile[], names?: string[]) =>
-    relationText({ table: of, files, names: names && new Set(names) });
+    relationText({ table: of, files, names: names && new Set(names), list: "files" })?.text;
   const two = [file("2026-01-01"), file("2026-01-02")];
   assert.match(text([two[0]!])!, /CAST\(\('2026-01-01'\) AS DATE\) AS "day", f\.c1 AS "ID", f\.c2 AS "note"/);
   assert.match(
@@ -420,9 +423,11 @@ test("a relation is a text where nothing needs to be made for it, and of no more
     /^SELECT \[.*2026-01-02.*\]\[CAST\(f\.file_index AS BIGINT\) \+ 1\] AS "day" FROM/,
   );
   const named = text(two, ["id", "nothing"])!;
-  assert.match(named, /^SELECT f\.c1 AS "ID" FROM read_parquet\(\['\/x\[\[\]1\]\.parquet'/);
+  assert.match(named, /^SELECT f\.c1 AS "ID" FROM read_parquet\(\$files, /);
   assert.doesNotMatch(named, /note|2026/);
   assert.match(text(two, [])!, /^SELECT NULL AS "lab nothing" FROM/);
+  const { paths } = relationText({ table: of, files: two, names: undefined, list: "files" })!;
+  assert.deepEqual(paths, ["/x[[]1].parquet", "/x[[]1].parquet"]);
   assert.equal(text([]), undefined);
   assert.equal(text([file("2026-01-01", { deleted: new Float64Array(1) })]), undefined);
   assert.equal(text([file("2026-01-01", { only: new Float64Array(1) })]), undefined);
@@ -432,5 +437,5 @@ test("a relation is a text where nothing needs to be made for it, and of no more
     undefined,
   );
   const mapped = table([field("id", "long")], [], "id");
-  assert.equal(relationText({ table: mapped, files: two, names: undefined }), undefined);
+  assert.equal(relationText({ table: mapped, files: two, names: undefined, list: "files" }), undefined);
 });

@@ -1,16 +1,22 @@
 /** SQL as the syntax tree that DuckDB's `json_serialize_sql` gives, and back. */
 
 import { LosslessNumber, parse, stringify } from "lossless-json";
+import { LabError } from "../core/errors.ts";
 import { type Engine, quoteText } from "./instance.ts";
 
 /** Numbers are kept as text: places in the tree are 64 bits wide, and so may constants be. */
 export type Tree = null | boolean | string | LosslessNumber | Tree[] | TreeNode;
 export type TreeNode = { [key: string]: Tree };
 
-/** `error: true` and why, or `statements`. Nothing is bound: names need not exist. */
+/** `error: true` and why, or `statements`. Nothing is bound: names need not exist. SQL_ERROR for the character 0, at which DuckDB would stop to read. */
 export async function parseSql(engine: Engine, sql: string, signal: AbortSignal): Promise<TreeNode> {
-  const [row] = await engine.rows(`SELECT json_serialize_sql(${quoteText(sql)}) AS tree`, { signal });
-  return readTree(String(row!.tree));
+  const position = sql.indexOf("\0");
+  if (position >= 0)
+    throw new LabError("SQL_ERROR", "a statement cannot hold the character 0", {
+      hint: "write it as chr(0)",
+      details: { position },
+    });
+  return readTree(await engine.ask("SELECT json_serialize_sql($1::VARCHAR)", sql, { signal }));
 }
 
 /** The statement of a tree as `parseSql` gives it, with constants of the same types. */

@@ -19,6 +19,8 @@ export type EngineUse =
 export type Engines = {
   /** An engine that nobody else uses; the caller closes it. */
   open(use: EngineUse): Promise<Engine>;
+  /** Something failed: what is kept may be no good any more, and is tried before it is handed on. */
+  doubt(): void;
   /** Engines that are still open stay so. */
   close(): void;
 };
@@ -35,6 +37,10 @@ export function openEngines(limits: QueryLimits): Engines {
       if (use.kind === "read") return reading.session();
       const { paths } = use;
       return openEngine({ ...settingsOf(limits), ...(paths ? { allowedPaths: paths } : {}) });
+    },
+    doubt() {
+      parsing.doubt();
+      reading.doubt();
     },
     close() {
       parsing.close();

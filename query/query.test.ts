@@ -225,6 +225,15 @@ test("what is no single query is refused before anything is read", async () => {
   assert.deepEqual(await rows("SELECT 1;"), [[1]]);
 });
 
+test("a statement with parameters or with the character 0 is refused: neither would be what was meant", async () => {
+  const refusal = (pattern: RegExp) => (error: unknown) =>
+    isLabError(error, "SQL_ERROR") && pattern.test(error.message);
+  for (const sql of ["SELECT $1", "SELECT count(*) + ? FROM orders", "SELECT $x FROM orders"])
+    await assert.rejects(query.query(sql, { signal }), refusal(/^the parameter (1|x) has no value/));
+  await assert.rejects(query.query("SELECT 1 \0, 2", { signal }), refusal(/character 0/));
+  assert.deepEqual((await query.query("SELECT '$1', 'a?'", { signal })).rows, [["$1", "a?"]]);
+});
+
 test("an AT clause that makes no version is an error that says so", async () => {
   for (const at of [
     "VERSION => -1",

@@ -31,14 +31,21 @@ export type Source = {
 
 export type Relations = {
   engine: Engine;
-  /** What a statement begins with that reads the sources without views; undefined where it takes those, and they are made. */
-  text: string | undefined;
+  /**
+   * What a statement begins with that reads the sources without views, and the lists of texts that it takes as parameters; undefined where it
+   * takes views, and they are made.
+   */
+  text: StatementStart | undefined;
   /** Makes the views that `text` stands for. */
   makeViews(): Promise<void>;
   /** Turns an error of reading into DATA_FILE_MISSING where a file of the views is gone. */
   explain(error: unknown): Promise<unknown>;
-  close(): Promise<void>;
+  /** `isDone`: all that was asked was answered, and read or dropped. Default false. */
+  close(how?: { isDone?: boolean }): Promise<void>;
 };
+
+/** `lists` by the names of parameters. */
+export type StatementStart = { sql: string; lists: Readonly<Record<string, readonly string[]>> };
 
 export type Trust = "readers" | "any" | "strangers";
 
@@ -55,8 +62,10 @@ export async function openRelations(
   const { trust = "readers", signal } = options;
   const held: DataFiles[] = [];
   let { engine } = options;
-  const close = async () => {
-    engine?.close();
+  let isUntouched = true;
+  const close = async ({ isDone = false } = {}) => {
+    if (isDone && isUntouched) engine?.release();
+    else engine?.close();
     for (const data of held) await data.close();
   };
   try {
@@ -70,6 +79,7 @@ export async function openRelations(
     engine ??= await reading.engines.open(engineUse(trust, held));
     const open = engine;
     const makeViews = async () => {
+      isUntouched = false;
       for (const [index, { view, table, withPlaces = false }] of sources.entries()) {
         const visible = visibleRows(table);
         const name = visible ? `${view} with deleted` : view;
@@ -86,6 +96,7 @@ export async function openRelations(
       text,
       makeViews,
       async explain(error) {
+        reading.engines.doubt();
         for (const data of held) {
           const found = await data.explain(error);
           if (found !== error) return found;
@@ -101,17 +112,21 @@ export async function openRelations(
 }
 
 /** Each source under its name; undefined where one of them is no mere text. */
-function withText(sources: readonly Source[], held: readonly DataFiles[]): string | undefined {
+function withText(sources: readonly Source[], held: readonly DataFiles[]): StatementStart | undefined {
   const texts: string[] = [];
+  const lists: Record<string, readonly string[]> = {};
   for (const [index, { view, table, names }] of sources.entries()) {
     const visible = visibleRows(table);
     const needed = visible && names ? new Set([...names, visible.column]) : names;
-    const text = relationText({ table, files: held[index]!.files, names: needed });
-    if (text === undefined) return undefined;
+    const list = `lab_files_${index}`;
+    const found = relationText({ table, files: held[index]!.files, names: needed, list });
+    if (found === undefined) return undefined;
+    lists[list] = found.paths;
+    const { text } = found;
     const seen = visible ? `SELECT * FROM (${text}) WHERE ${visible.condition}` : text;
     texts.push(`${quoteName(view)} AS NOT MATERIALIZED (${seen})`);
   }
-  return texts.length === 0 ? "" : `WITH ${texts.join(", ")} `;
+  return { sql: texts.length === 0 ? "" : `WITH ${texts.join(", ")} `, lists };
 }
 
 function engineUse(trust: Trust, held: readonly DataFiles[]): EngineUse {

@@ -10,7 +10,7 @@ import type { Catalog } from "./catalog.ts";
 import { type Cell, toCell } from "./cells.ts";
 import { filtersOf } from "./filters.ts";
 import { mayFollowWith, namesIn } from "./named-columns.ts";
-import { openRelations, type Reading, type Trust } from "./relations.ts";
+import { openRelations, type Reading, type StatementStart, type Trust } from "./relations.ts";
 import { type AskedPoint, resolve } from "./resolve.ts";
 import { asSqlError, isReadError, isStatementError } from "./sql-error.ts";
 import { parseStatement } from "./statement.ts";
@@ -68,16 +68,16 @@ export async function startQuery(
     total: relations.reduce((sum, { snapshot }) => sum + snapshot.numFiles, 0),
   };
   const opened = await openRelations(context, sources, { ...how, signal });
-  let before = opened.text ?? "";
+  let { sql: before, lists } = opened.text ?? NO_START;
   const start = async () => {
-    const run = () => stream(opened.engine, before + runnable.sql, signal, { selectOnly: untrusted });
+    const run = () => stream(opened.engine, before + runnable.sql, signal, { selectOnly: untrusted, lists });
     if (before === "") return run();
     try {
       return await run();
     } catch (error) {
       if (!isStatementError(error)) throw error;
       // Of views the engine knows all columns, for the names that it suggests.
-      before = "";
+      ({ sql: before, lists } = NO_START);
       await opened.makeViews();
       return run();
     }
@@ -100,8 +100,14 @@ export async function startQuery(
       name: named.name,
       version: snapshot.version,
     }));
-    const { close } = opened;
-    return { columns: result.columns, chunks: explained(result.chunks, explain), tables, files, close };
+    let isDone = false;
+    const done = () => {
+      isDone = true;
+    };
+    return {
+      ...{ columns: result.columns, chunks: explained(result.chunks, explain, done), tables, files },
+      close: () => opened.close({ isDone }),
+    };
   } catch (error) {
     const cause = await explain(error);
     await opened.close();
@@ -113,7 +119,7 @@ export async function startQuery(
 async function prepare(context: QueryContext, sql: string, options: StartOptions) {
   const { signal, untrusted = false, readAll = false } = options;
   const parser = await context.engines.open({ kind: untrusted ? "parse" : "read" });
-  let engine: Engine | undefined;
+  let [engine, isDone]: [Engine | undefined, boolean] = [undefined, false];
   try {
     const statement = await parseStatement(parser, sql, { untrusted, signal });
     const { tree } = statement;
@@ -131,11 +137,20 @@ async function prepare(context: QueryContext, sql: string, options: StartOptions
     }));
     const runnable = await statement.over(resolved.views);
     if (trust === "readers") engine = parser;
+    isDone = true;
     return { relations, sources, runnable, trust, asText, engine };
   } finally {
-    if (engine === undefined) parser.close();
+    if (engine === undefined) {
+      if (isDone) parser.release();
+      else {
+        context.engines.doubt();
+        parser.close();
+      }
+    }
   }
 }
+
+const NO_START: StatementStart = { sql: "", lists: {} };
 
 function filesOf(snapshot: Snapshot, filter: Predicate | undefined): Add[] {
   return [...(filter === undefined ? snapshot.files() : matchingFiles(snapshot, filter))];
@@ -144,9 +159,11 @@ function filesOf(snapshot: Snapshot, filter: Predicate | undefined): Add[] {
 async function* explained(
   chunks: AsyncIterable<Value[][]>,
   explain: (error: unknown) => Promise<unknown>,
+  done: () => void,
 ): AsyncIterable<Value[][]> {
   try {
     yield* chunks;
+    done();
   } catch (error) {
     throw await explain(error);
   }

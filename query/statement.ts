@@ -5,7 +5,15 @@ import type { Engine } from "../engine/instance.ts";
 import { parseSql, printSql, rowOf, type TreeNode } from "../engine/sql-tree.ts";
 import { rewriteSpark } from "./spark-syntax.ts";
 import { charactersOf, sqlError } from "./sql-error.ts";
-import { checkUntrusted, counterpart, redirect, type TableUse, tableUses, visit } from "./syntax-tree.ts";
+import {
+  checkUntrusted,
+  counterpart,
+  positionOf,
+  redirect,
+  type TableUse,
+  tableUses,
+  visit,
+} from "./syntax-tree.ts";
 
 /** Which version an AT clause asks for. */
 export type Point = { version: number } | { timestampMs: number };
@@ -44,6 +52,8 @@ export async function parseStatement(
     const message = statements.length === 0 ? "there is no statement" : "there is more than one statement";
     throw new LabError("SQL_ERROR", message, { hint: "give one SELECT" });
   }
+  // Looked for only where there may be some.
+  if (/[$?]/.test(spark.sql)) refuseParameters(parsed, sql, place);
   if (options.untrusted) {
     try {
       checkUntrusted(parsed);
@@ -100,6 +110,17 @@ function parseError(
   const points = parsed.position === undefined ? undefined : Number(String(parsed.position));
   const position = points === undefined ? undefined : toOriginal([...text].slice(0, points).join("").length);
   return sqlError({ type, message: String(parsed.error_message), position: points }, sql, position);
+}
+
+/** Nobody gives values for them, and our own stand before the statement. */
+function refuseParameters(tree: TreeNode, sql: string, place: (bytes: number) => number): void {
+  visit(tree, (node) => {
+    if (node.class !== "PARAMETER") return;
+    const bytes = positionOf(node);
+    const message = `the parameter ${String(node.identifier)} has no value: write values into the statement`;
+    const at = bytes === undefined ? undefined : place(bytes);
+    throw sqlError({ type: "parameter", message, position: undefined }, sql, at);
+  });
 }
 
 /** The value of an AT clause, which DuckDB computes: a constant, or an expression without tables. */
