@@ -22,6 +22,25 @@ const NO_LEADER = 5;
 /** Another broker leads the partition, or will in a moment: so it is right behind the making of a topic, and after an election. */
 const MOVED = new Set(["NOT_LEADER_FOR_PARTITION", "LEADER_NOT_AVAILABLE", "UNKNOWN_TOPIC_OR_PARTITION"]);
 
+/** What became of batches that were sent once: those that no leader has, and why; `hasMoved` where another leads them now. */
+export type Offer = { rest: readonly EncodedPartition[]; failure?: unknown; hasMoved: boolean };
+
+/** Sends each batch once. Never rejects, and resolves when nothing is on its way any more. */
+export async function offerToLeaders(
+  connections: LeaderConnections,
+  partitions: readonly EncodedPartition[],
+): Promise<Offer> {
+  const sent = new Set<number>();
+  try {
+    await sendOnce(connections, partitions, sent);
+    return { rest: [], hasMoved: false };
+  } catch (failure) {
+    const hasMoved = isMove(failure);
+    if (hasMoved) connections.forgetLeaders();
+    return { rest: partitions.filter(({ partition }) => !sent.has(partition)), failure, hasMoved };
+  }
+}
+
 /**
  * Resolves when each partition's leader has its batch. A batch that is sent again has the same sequence number, so the broker takes it once.
  * Rejects with the client's error for the first other answer, when nothing is on its way any more.
@@ -38,10 +57,14 @@ export async function sendToLeaders(
       sent,
     );
   await connections.patiently(sendRest, (error) => {
-    const hasMoved = MOVED.has((error as { type?: string }).type ?? "");
+    const hasMoved = isMove(error);
     if (hasMoved) connections.forgetLeaders();
     return hasMoved;
   });
+}
+
+function isMove(error: unknown): boolean {
+  return MOVED.has((error as { type?: string }).type ?? "");
 }
 
 async function sendOnce(

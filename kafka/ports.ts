@@ -148,9 +148,12 @@ export type TransactionOptions = {
  * TRANSACTION_LOST) the sink is of no use, and nobody knows whether the last commit took place: close it, open another, and look.
  */
 export type TransactionalSink = {
-  /** In order within a partition. MESSAGE_TOO_LARGE, TOPIC_MISSING, KAFKA_DENIED. */
+  /**
+   * In order within a partition. Resolves when the records are taken over, which is before the broker has them: what it refuses is told by this call, a later
+   * one, or `commit`. MESSAGE_TOO_LARGE, TOPIC_MISSING, KAFKA_DENIED.
+   */
   send(topic: string, records: readonly ExactRecord[]): Promise<void>;
-  /** Resolves when all that was sent is there to be read. */
+  /** Resolves when all that was sent is there to be read. Rejects as `send` does. */
   commit(): Promise<void>;
   /** What was not committed is never seen. */
   close(): Promise<void>;

@@ -21,38 +21,79 @@ const MAGIC = 2;
 const TRANSACTIONAL = 0x10;
 /** Beyond it the arithmetic on numbers is not exact any more. */
 const MOST_DELTA_MS = 2 ** 50;
+const LEAST_ROOM = 4 << 10;
+const LONGEST_VARINT = 10;
+/** Shorter ones are copied faster byte by byte. */
+const SHORT = 24;
 
-/** One batch of a transaction. There is at least one record, and their times are `isNear` that of the first. */
-export function encodeBatch(records: readonly ExactRecord[], of: BatchOf): Buffer {
-  const base = records[0]!.timestampMs;
-  const bodies = records.map((record, index) => bodyBytes(record, index, base));
-  const bytes = bodies.reduce((sum, body) => sum + varintBytes(body) + body, HEAD_BYTES);
-  const buffer = Buffer.allocUnsafe(bytes);
-  let latest = base;
-  let at = HEAD_BYTES;
-  for (const [index, record] of records.entries()) {
-    latest = Math.max(latest, record.timestampMs);
-    at = writeVarint(buffer, at, bodies[index]!);
-    at = writeRecord(buffer, at, record, index, base);
+/** A batch that grows record by record. */
+export type BatchWriter = {
+  readonly records: number;
+  /** Of the batch as it is. */
+  readonly bytes: number;
+  /** Whether a record of this time may stand in it. */
+  takes(timestampMs: number): boolean;
+  add(record: ExactRecord): void;
+  /** The batch, which is taken away: the writer begins anew. There is at least one record. */
+  finish(of: BatchOf): Buffer;
+};
+
+/** A writer of batches of a transaction, one after the other. */
+export function createBatchWriter(): BatchWriter {
+  // The next batch is mostly as large as the last one.
+  let room = LEAST_ROOM;
+  let buffer = Buffer.allocUnsafeSlow(0);
+  let [records, at, base, latest] = [0, HEAD_BYTES, 0, 0];
+
+  function reserve(bytes: number): void {
+    if (at + bytes <= buffer.length) return;
+    const larger = Buffer.allocUnsafeSlow(Math.max(room, 2 * buffer.length, at + bytes));
+    buffer.copy(larger, 0, 0, Math.min(at, buffer.length));
+    buffer = larger;
   }
-  buffer.writeBigInt64BE(0n, 0);
-  buffer.writeInt32BE(bytes - 12, 8);
-  buffer.writeInt32BE(-1, 12);
-  buffer.writeInt8(MAGIC, 16);
-  buffer.writeInt16BE(TRANSACTIONAL, ATTRIBUTES_AT);
-  buffer.writeInt32BE(records.length - 1, 23);
-  buffer.writeBigInt64BE(BigInt(base), 27);
-  buffer.writeBigInt64BE(BigInt(latest), 35);
-  buffer.writeBigInt64BE(of.producerId, 43);
-  buffer.writeInt16BE(of.producerEpoch, 51);
-  buffer.writeInt32BE(of.sequence, 53);
-  buffer.writeInt32BE(records.length, 57);
-  buffer.writeUInt32BE(crc32c(buffer, ATTRIBUTES_AT), CRC_AT);
-  return buffer;
+
+  return {
+    get records() {
+      return records;
+    },
+    get bytes() {
+      return at;
+    },
+    takes: (timestampMs) => records === 0 || isNear(timestampMs, base),
+    add(record) {
+      if (records === 0) [base, latest] = [record.timestampMs, record.timestampMs];
+      const body = bodyBytes(record, records, base);
+      reserve(LONGEST_VARINT + body);
+      at = writeVarint(buffer, at, body);
+      at = writeRecord(buffer, at, record, records, base);
+      latest = Math.max(latest, record.timestampMs);
+      records += 1;
+    },
+    finish({ producerId, producerEpoch, sequence }) {
+      const batch = buffer.subarray(0, at);
+      batch.writeBigInt64BE(0n, 0);
+      batch.writeInt32BE(at - 12, 8);
+      batch.writeInt32BE(-1, 12);
+      batch.writeInt8(MAGIC, 16);
+      batch.writeInt16BE(TRANSACTIONAL, ATTRIBUTES_AT);
+      batch.writeInt32BE(records - 1, 23);
+      batch.writeBigInt64BE(BigInt(base), 27);
+      batch.writeBigInt64BE(BigInt(latest), 35);
+      batch.writeBigInt64BE(producerId, 43);
+      batch.writeInt16BE(producerEpoch, 51);
+      batch.writeInt32BE(sequence, 53);
+      batch.writeInt32BE(records, 57);
+      batch.writeUInt32BE(crc32c(batch, ATTRIBUTES_AT), CRC_AT);
+      room = at;
+      buffer = Buffer.allocUnsafeSlow(0);
+      [records, at] = [0, HEAD_BYTES];
+      return batch;
+    },
+  };
 }
 
 /** Whether two times may stand in one batch. */
-export function isNear(timestampMs: number, base: number): boolean {
+function isNear(timestampMs: number, base: number): boolean {
   return Math.abs(timestampMs - base) < MOST_DELTA_MS;
 }
 
@@ -95,7 +136,8 @@ function writeRecord(buffer: Buffer, start: number, record: ExactRecord, index: 
 function writePart(buffer: Buffer, start: number, part: Uint8Array | null): number {
   if (part === null) return writeVarint(buffer, start, -1);
   const at = writeVarint(buffer, start, part.length);
-  buffer.set(part, at);
+  if (part.length < SHORT) for (let n = 0; n < part.length; n++) buffer[at + n] = part[n]!;
+  else buffer.set(part, at);
   return at + part.length;
 }
 
@@ -104,14 +146,20 @@ const zigzag = (value: number) => (value < 0 ? -2 * value - 1 : 2 * value);
 
 function varintBytes(value: number): number {
   let bytes = 1;
-  for (let rest = zigzag(value); rest >= 128; rest = Math.floor(rest / 128)) bytes += 1;
+  let rest = zigzag(value);
+  for (; rest >= WORD; rest = Math.floor(rest / 128)) bytes += 1;
+  for (; rest >= 128; rest >>>= 7) bytes += 1;
   return bytes;
 }
 
 function writeVarint(buffer: Buffer, start: number, value: number): number {
   let at = start;
   let rest = zigzag(value);
-  for (; rest >= 128; rest = Math.floor(rest / 128)) buffer[at++] = (rest % 128) | 0x80;
+  for (; rest >= WORD; rest = Math.floor(rest / 128)) buffer[at++] = (rest % 128) | 0x80;
+  for (; rest >= 128; rest >>>= 7) buffer[at++] = (rest & 0x7f) | 0x80;
   buffer[at++] = rest;
   return at;
 }
+
+/** Numbers below it are shifted as whole words, the others divided. */
+const WORD = 2 ** 31;

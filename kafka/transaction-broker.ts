@@ -9,7 +9,13 @@ import { retry } from "../core/retry.ts";
 import { type Broker, type Cluster, createCluster } from "./cluster.ts";
 import { newClient } from "./connection.ts";
 import { classify } from "./failures.ts";
-import { type EncodedPartition, type LeaderConnections, sendToLeaders } from "./leader-sends.ts";
+import {
+  type EncodedPartition,
+  type LeaderConnections,
+  type Offer,
+  offerToLeaders,
+  sendToLeaders,
+} from "./leader-sends.ts";
 import type { KafkaOptions, TransactionOptions } from "./ports.ts";
 
 /** One producer in the eyes of the brokers. Every call rejects with a LabError. */
@@ -20,7 +26,9 @@ export type TransactionBroker = {
   partitions(topic: string): Promise<number[]>;
   /** Takes partitions into the transaction, once each, before records are sent to them. */
   join(topic: string, partitions: readonly number[]): Promise<void>;
-  /** One batch a partition. */
+  /** One batch a partition, sent once. Several offers may be on their way: leaders take them in their order or not at all. Never rejects. */
+  offer(topic: string, partitions: readonly EncodedPartition[]): Promise<Offer>;
+  /** One batch a partition, waiting while leaders change. */
   produce(topic: string, partitions: readonly EncodedPartition[]): Promise<void>;
   commit(): Promise<void>;
   abort(): Promise<void>;
@@ -102,6 +110,18 @@ export async function openTransactionBroker(
     return led;
   }
 
+  const connectionsOf = (topic: string): LeaderConnections => ({
+    leaders: () => leadersOf(topic),
+    forgetLeaders: () => void leaders.delete(topic),
+    async send(nodeId, encoded) {
+      const broker = (await cluster.findBroker({ nodeId })) as InnerBroker;
+      const request = produceRequest(transactionalId, topic, encoded, broker);
+      const { topics } = await broker.connectionPool.send(request);
+      return topics.flatMap((entry) => entry.partitions);
+    },
+    patiently,
+  });
+
   const end = (transactionResult: boolean) =>
     asking(undefined, () =>
       patiently(() => coordinator.endTxn({ transactionalId, ...id, transactionResult }), isSoon),
@@ -134,19 +154,13 @@ export async function openTransactionBroker(
       const ask = () => coordinator.addPartitionsToTxn({ transactionalId, ...id, topics });
       await asking(topic, () => patiently(ask, isSoon));
     },
+    async offer(topic, partitions) {
+      const offer = await offerToLeaders(connectionsOf(topic), partitions);
+      if (offer.failure === undefined) return offer;
+      return { ...offer, failure: failureOf(offer.failure, kafka, transactionalId, topic) };
+    },
     async produce(topic, partitions) {
-      const connections: LeaderConnections = {
-        leaders: () => leadersOf(topic),
-        forgetLeaders: () => void leaders.delete(topic),
-        async send(nodeId, encoded) {
-          const broker = (await cluster.findBroker({ nodeId })) as InnerBroker;
-          const request = produceRequest(transactionalId, topic, encoded, broker);
-          const { topics } = await broker.connectionPool.send(request);
-          return topics.flatMap((entry) => entry.partitions);
-        },
-        patiently,
-      };
-      await asking(topic, () => sendToLeaders(connections, partitions));
+      await asking(topic, () => sendToLeaders(connectionsOf(topic), partitions));
     },
     commit: () => end(true),
     abort: () => end(false),

@@ -1,16 +1,23 @@
 /** Records in transactions: batches per partition with their sequence numbers, and what is left of it when something fails. */
 
 import { isLabError, LabError } from "../core/errors.ts";
+import { createBatchLane } from "./batch-lane.ts";
 import { openBrokerAccess } from "./broker-access.ts";
 import { RAISE_LIMIT } from "./failures.ts";
 import { firstContact } from "./first-contact.ts";
+import type { EncodedPartition } from "./leader-sends.ts";
 import type { ExactRecord, KafkaOptions, TransactionalSink, TransactionOptions } from "./ports.ts";
-import { encodeBatch, isNear, recordBytes } from "./record-batch.ts";
+import { type BatchWriter, createBatchWriter, recordBytes } from "./record-batch.ts";
 import { openTransactionBroker } from "./transaction-broker.ts";
 
 /** What the broker's default limit of 1 MiB holds with its overhead, whatever the records. */
 const BATCH_BYTES = 900 * 1024;
+/** Of all partitions in one request: so much is held for each that is on its way. */
+const ROUND_BYTES = 8 * 1024 * 1024;
 const LAST_SEQUENCE = 2 ** 31;
+
+/** The batches of a topic, by partition: a request takes one of each. */
+type Round = Map<number, BatchWriter>;
 
 /** Makes the first contact, then the id ours. */
 export async function openTransactionalSink(
@@ -22,8 +29,16 @@ export async function openTransactionalSink(
   await access.close();
   const broker = await openTransactionBroker(kafka, options);
   const { producerId, producerEpoch } = broker;
+  const lane = createBatchLane({
+    produce: (topic, partitions) => explained(topic, partitions, broker.produce(topic, partitions)),
+    async offer(topic, partitions) {
+      const offer = await broker.offer(topic, partitions);
+      return { ...offer, failure: explain(topic, partitions, offer.failure) };
+    },
+  });
   const sequences = new Map<string, number>();
   const joined = new Map<string, Set<number>>();
+  const rounds = new Map<string, Round>();
   let failure: unknown;
 
   /** After a failure nothing is known of the transaction any more, so nothing may be added to it. */
@@ -52,77 +67,84 @@ export async function openTransactionalSink(
     for (const partition of fresh) known.add(partition);
   }
 
-  async function sendRound(topic: string, round: ReadonlyMap<number, readonly ExactRecord[]>): Promise<void> {
-    await join(topic, round.keys());
-    const encoded = [...round].map(([partition, records]) => {
+  /** Sends what the batches of a topic hold. */
+  async function flush(topic: string, round: Round): Promise<void> {
+    const encoded: EncodedPartition[] = [];
+    for (const [partition, writer] of round) {
+      const { records } = writer;
+      if (records === 0) continue;
       const name = `${partition}/${topic}`;
       const sequence = sequences.get(name) ?? 0;
-      sequences.set(name, (sequence + records.length) % LAST_SEQUENCE);
-      return { partition, batch: encodeBatch(records, { producerId, producerEpoch, sequence }) };
-    });
-    try {
-      await broker.produce(topic, encoded);
-    } catch (error) {
-      throw isLabError(error, "MESSAGE_TOO_LARGE") ? tooLarge(topic, round, error) : error;
+      sequences.set(name, (sequence + records) % LAST_SEQUENCE);
+      encoded.push({ partition, batch: writer.finish({ producerId, producerEpoch, sequence }) });
     }
+    if (encoded.length > 0) await lane.push(topic, encoded);
   }
+
+  async function sendRounds(topic: string, records: readonly ExactRecord[]): Promise<void> {
+    const round: Round = rounds.get(topic) ?? new Map();
+    rounds.set(topic, round);
+    let held = 0;
+    for (const record of records) {
+      const size = recordBytes(record);
+      const writer = round.get(record.partition) ?? createBatchWriter();
+      round.set(record.partition, writer);
+      const isFull =
+        (writer.records > 0 && writer.bytes + size > BATCH_BYTES) || (held > 0 && held + size > ROUND_BYTES);
+      if (isFull || !writer.takes(record.timestampMs)) {
+        await flush(topic, round);
+        held = 0;
+      }
+      writer.add(record);
+      held += size;
+    }
+    await flush(topic, round);
+  }
+
+  const isBegun = () => [...joined.values()].some((partitions) => partitions.size > 0);
 
   return {
     send: (topic, records) =>
       guarded(async () => {
-        for (const round of rounds(records)) await sendRound(topic, round);
+        await join(topic, new Set(records.map(({ partition }) => partition)));
+        await sendRounds(topic, records);
       }),
     commit: () =>
       guarded(async () => {
-        const isBegun = [...joined.values()].some((partitions) => partitions.size > 0);
+        await lane.drain();
+        const isOpen = isBegun();
         joined.clear();
-        if (isBegun) await broker.commit();
+        if (isOpen) await broker.commit();
       }),
     async close() {
-      const isOpen = failure === undefined && [...joined.values()].some((partitions) => partitions.size > 0);
+      const isOpen = failure === undefined && isBegun();
       failure ??= new LabError("INTERNAL", "the sink is closed");
+      await lane.settle();
       if (isOpen) await broker.abort().catch(() => {});
       await broker.close();
     },
   };
 }
 
-/** A request takes one batch a partition: the records in as many requests as the fullest partition needs. */
-function* rounds(records: readonly ExactRecord[]): Generator<Map<number, ExactRecord[]>> {
-  let round = new Map<number, ExactRecord[]>();
-  const bytes = new Map<number, number>();
-  for (const record of records) {
-    const { partition } = record;
-    const size = recordBytes(record);
-    const batch = round.get(partition) ?? [];
-    const held = bytes.get(partition) ?? 0;
-    const isFull = held + size > BATCH_BYTES || !isNear(record.timestampMs, (batch[0] ?? record).timestampMs);
-    if (batch.length > 0 && isFull) {
-      yield round;
-      round = new Map();
-      bytes.clear();
-      round.set(partition, [record]);
-      bytes.set(partition, size);
-      continue;
-    }
-    batch.push(record);
-    round.set(partition, batch);
-    bytes.set(partition, held + size);
+async function explained(
+  topic: string,
+  partitions: readonly EncodedPartition[],
+  sending: Promise<void>,
+): Promise<void> {
+  try {
+    await sending;
+  } catch (error) {
+    throw explain(topic, partitions, error);
   }
-  if (round.size > 0) yield round;
 }
 
-function tooLarge(
-  topic: string,
-  round: ReadonlyMap<number, readonly ExactRecord[]>,
-  cause: unknown,
-): LabError {
-  const bytes = Math.max(
-    ...[...round.values()].map((batch) => batch.reduce((sum, one) => sum + recordBytes(one), 0)),
-  );
+/** The failure, which says of what is too large how large it is. */
+function explain(topic: string, partitions: readonly EncodedPartition[], failure: unknown): unknown {
+  if (!isLabError(failure, "MESSAGE_TOO_LARGE")) return failure;
+  const bytes = Math.max(...partitions.map(({ batch }) => batch.length));
   return new LabError("MESSAGE_TOO_LARGE", `topic ${topic} does not take a batch of ${bytes} bytes`, {
     hint: RAISE_LIMIT,
     details: { topic, bytes },
-    cause,
+    cause: failure,
   });
 }

@@ -2,6 +2,7 @@
 
 import { LabError } from "../core/errors.ts";
 import type { DataFiles } from "../engine/scan.ts";
+import { NO_FORM } from "./json-row.ts";
 
 /** The error as one that says what to do, where it is known what it means; any other is given back. */
 export async function explainFailure(error: unknown, data: DataFiles): Promise<unknown> {
@@ -13,6 +14,13 @@ export async function explainFailure(error: unknown, data: DataFiles): Promise<u
       hint: "give a larger --memory, or fewer --threads",
       cause: error,
     });
+  const [, micros] = new RegExp(`${NO_FORM}(-?\\d+)`).exec(found.message) ?? [];
+  if (micros !== undefined)
+    return new LabError(
+      "SCHEMA_MISMATCH",
+      `a time of ${micros} microseconds since 1970 has no form in JSON`,
+      { hint: "send only rows of the years 1 to 9999", details: { micros }, cause: error },
+    );
   if (/no space left/i.test(found.message))
     return new LabError("STORE_FULL", `no room for what is sorted: ${first}`, {
       hint: "make room, or give a --scratch folder on a larger disk",

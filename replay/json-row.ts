@@ -1,106 +1,98 @@
-/** Rows as the JSON text that a JSON stream reads into the same row again. */
+/** Rows as the JSON text that a JSON stream reads into the same row again, made by the engine. */
 
-import { LabError } from "../core/errors.ts";
-import type { Value, ValueType } from "../engine/result.ts";
+import { isStruct } from "../delta/schema.ts";
+import type { DataType } from "../delta/types.ts";
+import { quoteText } from "../engine/instance.ts";
 
-export type JsonColumn = { name: string; type: ValueType };
+export type JsonField = { name: string; type: DataType };
 
-type Writer = (value: Value) => string;
+/** What an error of the engine holds where a time has no form in JSON; behind it stand the microseconds since 1970. */
+export const NO_FORM = "lab: no form in JSON for a time of ";
 
 /**
- * A writer of rows with these columns: longs and decimals digit for digit, times as ISO 8601, bytes as base64, NULL fields left out. A
- * map with keys that are no text is a list of pairs. NaN and infinities, which JSON cannot say, are text.
+ * SQL of the object with these columns: longs and decimals digit for digit, times as ISO 8601, bytes as base64, NULL fields left out. A map
+ * with keys that are no text is a list of pairs. NaN and infinities, which JSON cannot say, are text. Fails with NO_FORM for times outside the years 1 to 9999.
  */
-export function jsonWriter(columns: readonly JsonColumn[]): (row: readonly Value[]) => string {
-  const write = objectWriter(columns);
-  return (row) => write(row as Value);
+export function jsonObject(
+  fields: readonly JsonField[],
+  member: (name: string) => string,
+  depth = 0,
+): string {
+  if (fields.length === 0) return "'{}'";
+  const parts = fields.map(({ name, type }) => {
+    const label = quoteText(`${JSON.stringify(name)}:`);
+    return `${label} || ${jsonOf(member(name), type, depth)}`;
+  });
+  return `('{' || concat_ws(',', ${parts.join(", ")}) || '}')`;
 }
 
-function objectWriter(fields: readonly JsonColumn[]): Writer {
-  const parts = fields.map(({ name, type }) => ({
-    label: `${JSON.stringify(name)}:`,
-    write: writerOf(type),
-  }));
-  return (value) => {
-    const row = value as readonly Value[];
-    let text = "";
-    for (const [at, { label, write }] of parts.entries()) {
-      const one = row[at];
-      if (one === null || one === undefined) continue;
-      text += `${text === "" ? "" : ","}${label}${write(one)}`;
-    }
-    return `{${text}}`;
-  };
+/** SQL of a value as text, NULL for NULL. `depth` names what is inside: each level has a name of its own. */
+function jsonOf(value: string, type: DataType, depth: number): string {
+  if (typeof type === "string") return scalarOf(value, type);
+  const item = `x${depth}`;
+  const inner = (expression: string, of: DataType) => jsonOf(expression, of, depth + 1);
+  const orNull = (text: string) => `coalesce(${text}, 'null')`;
+  const joined = (items: string, text: string, [open, close]: string) =>
+    `(${quoteText(open!)} || array_to_string(list_transform(${items}, lambda ${item}: ${text}), ',') || ${quoteText(close!)})`;
+  if (isStruct(type)) {
+    const object = jsonObject(
+      type.fields,
+      (name) => `struct_extract(${value}, ${quoteText(name)})`,
+      depth + 1,
+    );
+    return `CASE WHEN ${value} IS NOT NULL THEN ${object} END`;
+  }
+  if (type.type === "array") return joined(value, orNull(inner(item, type.elementType)), "[]");
+  const [key, held] = [inner(`${item}.key`, type.keyType), orNull(inner(`${item}.value`, type.valueType))];
+  const entries = `map_entries(${value})`;
+  if (type.keyType === "string") return joined(entries, `${key} || ':' || ${held}`, "{}");
+  return joined(entries, `'[' || ${key} || ',' || ${held} || ']'`, "[]");
 }
 
-function writerOf(type: ValueType): Writer {
-  switch (type.kind) {
-    case "null":
-      return () => "null";
-    case "boolean":
-    case "int":
-      return String;
-    case "text":
-      return (value) => JSON.stringify(value);
+function scalarOf(value: string, type: string): string {
+  const text = `${value}::VARCHAR`;
+  const quoted = (of: string) => `('"' || ${of} || '"')`;
+  switch (type) {
+    case "void":
+      return "NULL::VARCHAR";
+    case "string":
+      // Nearly all are as they are between quotes, which takes a fraction of making them JSON.
+      return `CASE WHEN regexp_matches(${value}, '["\\\\\\x00-\\x1f]') THEN to_json(${value})::VARCHAR ELSE ${quoted(value)} END`;
     case "float":
-      return (value) => (Number.isFinite(value) ? floatText(value as number) : JSON.stringify(String(value)));
-    case "decimal":
-      return (value) => decimalText(value as bigint, type.scale);
+    case "double": {
+      // A float as all its digits, for a reader who takes it for a double.
+      const number = `${value}::DOUBLE`;
+      const word = `CASE WHEN isnan(${value}) THEN 'NaN' WHEN ${value} > 0 THEN 'Infinity' ELSE '-Infinity' END`;
+      return `CASE WHEN isfinite(${value}) THEN ${number}::VARCHAR WHEN ${value} IS NOT NULL THEN ${quoted(word)} END`;
+    }
     case "binary":
-      return (value) => `"${bytesOf(value).toString("base64")}"`;
+      return quoted(`to_base64(${value})`);
     case "date":
-      return (value) => `"${isoOf(BigInt(value as number) * DAY_MICROS).slice(0, 10)}"`;
+      return timeOf(value, quoted(text), {
+        first: "DATE '0001-01-01'",
+        last: "DATE '9999-12-31'",
+        micros: `epoch_us(${value})`,
+      });
     case "timestamp":
-      return (value) => `"${isoOf(value as bigint)}${type.zoned ? "Z" : ""}"`;
-    case "list": {
-      const write = orNull(writerOf(type.item));
-      return (value) => `[${(value as readonly Value[]).map(write).join(",")}]`;
+    case "timestamp_ntz": {
+      const moment = `make_timestamp(epoch_us(${value}))`;
+      const zone = type === "timestamp" ? " || 'Z'" : "";
+      return timeOf(moment, quoted(`replace(${moment}::VARCHAR, ' ', 'T')${zone}`), {
+        ...{ first: "TIMESTAMP '0001-01-01'", last: "TIMESTAMP '9999-12-31 23:59:59.999999'" },
+        micros: `epoch_us(${value})`,
+      });
     }
-    case "struct":
-      return objectWriter(type.fields);
-    case "map": {
-      const [key, write] = [writerOf(type.key), orNull(writerOf(type.value))];
-      const pairs = (value: Value) => value as readonly (readonly [Value, Value])[];
-      if (type.key.kind !== "text")
-        return (value) => `[${pairs(value).map(([k, v]) => `[${key(k)},${write(v)}]`)}]`;
-      return (value) => `{${pairs(value).map(([k, v]) => `${key(k)}:${write(v)}`)}}`;
-    }
+    default:
+      // Whole numbers, decimals, truth values.
+      return text;
   }
 }
 
-function orNull(write: Writer): Writer {
-  return (value) => (value === null ? "null" : write(value));
-}
-
-/** -0 has a text of its own in JSON, which JavaScript does not give it. */
-function floatText(value: number): string {
-  return Object.is(value, -0) ? "-0.0" : String(value);
-}
-
-function decimalText(unscaled: bigint, scale: number): string {
-  if (scale === 0) return String(unscaled);
-  const sign = unscaled < 0n ? "-" : "";
-  const digits = String(unscaled < 0n ? -unscaled : unscaled).padStart(scale + 1, "0");
-  return `${sign}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
-}
-
-const DAY_MICROS = 86_400_000_000n;
-const SECOND_MICROS = 1_000_000n;
-
-/** ISO 8601 up to microseconds, without a zone. */
-function isoOf(micros: bigint): string {
-  const rest = ((micros % SECOND_MICROS) + SECOND_MICROS) % SECOND_MICROS;
-  const date = new Date(Number((micros - rest) / 1000n));
-  if (Number.isNaN(date.getTime()) || date.getUTCFullYear() < 0 || date.getUTCFullYear() > 9999)
-    throw new LabError("SCHEMA_MISMATCH", `a time of ${micros} microseconds since 1970 has no form in JSON`, {
-      hint: "send only rows of the years 0 to 9999",
-      details: { micros: String(micros) },
-    });
-  const fraction = rest === 0n ? "" : `.${String(rest).padStart(6, "0")}`;
-  return `${date.toISOString().slice(0, 19)}${fraction}`;
-}
-
-function bytesOf(value: Value): Buffer {
-  const bytes = value as Uint8Array;
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+function timeOf(
+  value: string,
+  text: string,
+  { first, last, micros }: { first: string; last: string; micros: string },
+): string {
+  return `CASE WHEN ${value} BETWEEN ${first} AND ${last} THEN ${text}
+    WHEN ${value} IS NOT NULL THEN error(${quoteText(NO_FORM)} || ${micros}) END`;
 }

@@ -1,16 +1,16 @@
 /** Records of a lake, window by window: which rows are in it, then those rows in their order. */
 
 import { isLabError } from "../core/errors.ts";
+import { columnChunks } from "../engine/column-chunks.ts";
 import { type Engine, quoteText } from "../engine/instance.ts";
-import { type Column, stream, type Value } from "../engine/result.ts";
 import { createRelation, type DataFiles } from "../engine/scan.ts";
-import type { ExactRecord } from "../kafka/ports.ts";
 import { explainFailure } from "./failure.ts";
 import type { LakeOptions, LakeRecord } from "./lake.ts";
 import type { Origin } from "./origin.ts";
-import { LAST_INDEX, type Progress } from "./place.ts";
-import { changeOf, type Rows, withoutUnchanged } from "./rows.ts";
-import { bufferOf, planValue, type ValueForm, type ValuePlan } from "./value.ts";
+import type { Progress } from "./place.ts";
+import { recordColumns, recordsOf } from "./record-columns.ts";
+import { type Rows, withoutUnchanged } from "./rows.ts";
+import { planValue, type ValueForm } from "./value.ts";
 import { beginWindows, chooseRows, endWindow, nextWindow, type Window } from "./windows.ts";
 
 export type Reading = Pick<LakeOptions, "table" | "signal"> & {
@@ -89,74 +89,29 @@ async function* readWindow(
     form,
     places.every((place) => isRawWhole[window.files[place]!]),
   );
-  const select = [
-    `${origin.partition} AS part`,
-    `${origin.generation} AS gen`,
-    `${origin.offset} AS off`,
-    "c.idx AS idx",
-    `coalesce(floor(${origin.micros} / 1000), -1)::DOUBLE AS ms`,
-    `${origin.key} AS "key"`,
-    `CASE WHEN len(${origin.headers}) > 0 THEN ${origin.headers} END AS headers`,
-    ...(rows.told === undefined ? [] : [rows.told]),
-    ...plan.select,
-  ];
-  const { columns, chunks } = await stream(
+  const chunks = columnChunks(
     engine,
-    `SELECT ${select.join(", ")} FROM chosen AS c
+    `SELECT ${recordColumns(origin, plan, rows.told).join(", ")} FROM chosen AS c
      JOIN "window" AS w ON w."lab file" = list_position([${places.join(", ")}], c.file) - 1 AND w."lab row" = c."row" ORDER BY c.n`,
     signal,
   );
-  const toRecord = recordReader(plan, columns, { topic, rows });
   let last: LakeRecord | undefined;
   for await (const chunk of chunks) {
-    const records: LakeRecord[] = [];
-    for (const row of chunk) {
-      const record = toRecord(row);
-      // Rows of one message stand side by side, and each that kept the value kept all of it.
-      if (record.isOriginal && last?.isOriginal && isSameMessage(last, record)) continue;
-      records.push(record);
-      last = record;
+    for (const read of recordsOf(chunk, { topic, rows })) {
+      const records: LakeRecord[] = [];
+      for (const record of read) {
+        // Rows of one message stand side by side, and each that kept the value kept all of it.
+        if (record.isOriginal && last?.isOriginal && isSameMessage(last, record)) continue;
+        records.push(record);
+        last = record;
+      }
+      yield records;
     }
-    yield records;
   }
 }
 
 function isSameMessage(a: LakeRecord, b: LakeRecord): boolean {
   return a.partition === b.partition && a.generation === b.generation && a.offset === b.offset;
-}
-
-const FIXED = 7;
-const NO_HEADERS: ExactRecord["headers"] = [];
-
-function recordReader(
-  plan: ValuePlan,
-  columns: readonly Column[],
-  { topic, rows }: { topic: string; rows: Rows },
-) {
-  const readValue = plan.read(columns, FIXED + (rows.told === undefined ? 0 : 1));
-  return (row: Value[]): LakeRecord => {
-    const value = readValue(row);
-    const [partition, generation, offset, index, timestampMs, key, headers] = row;
-    return {
-      topic,
-      partition: partition as number,
-      generation: generation as number,
-      offset: offset as bigint,
-      index: value.isOriginal ? LAST_INDEX : (index as number),
-      timestampMs: timestampMs as number,
-      key: bufferOf(key as Uint8Array | null),
-      headers:
-        headers === null
-          ? NO_HEADERS
-          : (headers as (Value[] | null)[]).flatMap((header) =>
-              header === null
-                ? []
-                : [[header[0] as string, bufferOf(header[1] as Uint8Array | null)] as const],
-            ),
-      ...value,
-      ...(rows.isChange ? { change: changeOf(index as number, rows.told && (row[FIXED] as string)) } : {}),
-    };
-  };
 }
 
 /** Makes view `candidates` over files of a window, which are named by their places. */

@@ -66,7 +66,7 @@ export async function changedRows(
   if (changes.kind === "brought") return { ...ofAll, index: `(${index}) * 2 + 1` };
   if (changes.kind === "told") {
     const side = `CASE WHEN ${CHANGE_COLUMN} IN ('insert', 'update_postimage') THEN 1 ELSE 0 END`;
-    return { ...ofAll, index: `(${index}) * 2 + ${side}`, told: `${CHANGE_COLUMN} AS change` };
+    return { ...ofAll, index: `(${index}) * 2 + ${side}`, told: CHANGE_COLUMN };
   }
   await engine.run(
     `CREATE TEMP TABLE changed_files (file INTEGER, side INTEGER, is_part BOOLEAN);

@@ -6,6 +6,7 @@ import type { Table } from "../delta/table.ts";
 import { partitionOf } from "../kafka/partitioner.ts";
 import type { Admin, Kafka, TransactionalSink } from "../kafka/ports.ts";
 import { recordBytes } from "../kafka/record-batch.ts";
+import { ahead } from "./ahead.ts";
 import { checkTarget } from "./check-target.ts";
 import { openCourse, type Rewrite } from "./course.ts";
 import type { LakeRecord, LakeWork } from "./lake.ts";
@@ -226,7 +227,7 @@ async function send(options: ReplayOptions, sending: Sending): Promise<void> {
     await sending.commit();
     open = null;
   };
-  for await (const batch of oneAhead(sending.records)) {
+  for await (const batch of ahead(sending.records)) {
     // The next records take a while: a transaction must not wait for them.
     if (batch.length === 0 && open !== null) await commit();
     for (let from = 0; from < batch.length; from += slice) {
@@ -245,24 +246,6 @@ async function send(options: ReplayOptions, sending: Sending): Promise<void> {
   }
   progress.isDone = true;
   await commit();
-}
-
-/** The next one is fetched while one is worked on. */
-async function* oneAhead<T>(source: AsyncGenerator<T>): AsyncGenerator<T> {
-  let next = source.next();
-  try {
-    for (;;) {
-      const { done, value } = await next;
-      if (done) return;
-      next = source.next();
-      // Its failure is met where it is awaited.
-      next.catch(() => {});
-      yield value;
-    }
-  } finally {
-    await next.catch(() => {});
-    await source.return(undefined);
-  }
 }
 
 function placedAnew(record: LakeRecord, partitions: number): LakeRecord {

@@ -18,21 +18,38 @@ type Content = Omit<ExactRecord, "partition">;
 /** Adds the partition's next record. */
 export function count(tally: Tally, { timestampMs, key, value, headers }: Content): void {
   tally.count += 1;
-  HEAD.setFloat64(0, timestampMs);
-  HEAD.setInt32(8, lengthOf(key));
-  HEAD.setInt32(12, lengthOf(value));
-  HEAD.setInt32(16, headers.length);
-  let crc = crc32(HEAD, tally.crc);
-  if (key !== null) crc = crc32(key, crc);
-  if (value !== null) crc = crc32(value, crc);
+  VIEW.setFloat64(0, timestampMs);
+  VIEW.setInt32(8, lengthOf(key));
+  VIEW.setInt32(12, lengthOf(value));
+  VIEW.setInt32(16, headers.length);
+  let crc = added(HEAD, tally.crc);
+  if (key !== null) crc = added(key, crc);
+  if (value !== null) crc = added(value, crc);
   for (const [name, content] of headers) {
     crc = crc32(JSON.stringify([name, lengthOf(content)]), crc);
-    if (content !== null) crc = crc32(content, crc);
+    if (content !== null) crc = added(content, crc);
   }
   tally.crc = crc;
 }
 
-const HEAD = new DataView(new ArrayBuffer(20));
+const HEAD = Buffer.alloc(20);
+const VIEW = new DataView(HEAD.buffer, HEAD.byteOffset, HEAD.byteLength);
+/** What is shorter is done sooner than a call of zlib takes. */
+const SHORT = 48;
+const POLYNOMIAL = 0xedb88320;
+const TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte;
+  for (let bit = 0; bit < 8; bit++) crc = (crc & 1) === 1 ? (crc >>> 1) ^ POLYNOMIAL : crc >>> 1;
+  return crc;
+});
+
+/** As `crc32` of zlib. */
+function added(bytes: Uint8Array, before: number): number {
+  if (bytes.length > SHORT) return crc32(bytes, before);
+  let crc = ~before;
+  for (let at = 0; at < bytes.length; at++) crc = (crc >>> 8) ^ TABLE[(crc ^ bytes[at]!) & 0xff]!;
+  return ~crc >>> 0;
+}
 
 /** Null is told from empty. */
 function lengthOf(bytes: Uint8Array | null): number {

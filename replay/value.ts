@@ -3,8 +3,7 @@
 import { LabError } from "../core/errors.ts";
 import type { StructField } from "../delta/types.ts";
 import { quoteName } from "../engine/instance.ts";
-import type { Column, Value } from "../engine/result.ts";
-import { jsonWriter } from "./json-row.ts";
+import { jsonObject } from "./json-row.ts";
 import type { Origin } from "./origin.ts";
 
 /**
@@ -13,64 +12,20 @@ import type { Origin } from "./origin.ts";
  */
 export type ValueForm = "auto" | "json" | "column";
 
-export type ValuePlan = {
-  /** What to select beside the origin. */
-  select: readonly string[];
-  /**
-   * Reads rows whose columns from `at` on are those of `select`. Rows without the bytes of their value are told apart: which had none, and which are
-   * made again.
-   */
-  read(
-    columns: readonly Column[],
-    at: number,
-  ): (row: readonly Value[]) => { value: Buffer | null; isOriginal: boolean };
-};
+/** SQL of a row's value as bytes, or NULL, and of whether it is the message's own: "true" and "false" where that is so of all. */
+export type ValuePlan = { value: string; isOriginal: string };
 
 /** `isRawWhole`: every row in question has its raw value, so that nothing else need be read. USAGE where there is no column `value`. */
 export function planValue(origin: Origin, form: ValueForm, isRawWhole: boolean): ValuePlan {
   const { raw, columns } = origin;
-  if (raw === undefined) return planMade(origin, form);
-  const kept = `${raw} AS raw`;
-  if (isRawWhole) return { select: [kept], read: (_, at) => (row) => original(row[at]!) };
+  if (raw !== undefined && isRawWhole) return { value: raw, isOriginal: "true" };
   const column = columnOf(origin, form);
-  // Columns become values here only in the rows that need them: to take them over costs more than to read them.
-  const made =
-    column === undefined
-      ? `CASE WHEN ${raw} IS NULL THEN struct_pack(${columns.map(({ name }) => `${quoteName(name)} := ${quoteName(name)}`).join(", ")}) END AS made`
-      : `CASE WHEN ${raw} IS NULL THEN ${bytesOf(column)} END AS made`;
-  const select = column === undefined && columns.length === 0 ? [kept] : [kept, made];
-  return {
-    select,
-    read(selected, at) {
-      const type = selected[at + 1]?.type;
-      const write = jsonWriter(type?.kind === "struct" ? type.fields : []);
-      return (row) => {
-        if (row[at] !== null) return original(row[at]!);
-        const rest = row[at + 1] ?? null;
-        if (column !== undefined) return { ...original(rest), isOriginal: false };
-        // Where values are kept, a row that has neither value nor columns came of a message that had none.
-        const fields = (rest ?? []) as readonly Value[];
-        if (fields.every((one) => one === null)) return { value: null, isOriginal: true };
-        return { value: Buffer.from(write(fields)), isOriginal: false };
-      };
-    },
-  };
-}
-
-function planMade(origin: Origin, form: ValueForm): ValuePlan {
-  const column = columnOf(origin, form);
-  if (column !== undefined)
-    return {
-      select: [bytesOf(column)],
-      read: (_, at) => (row) => ({ ...original(row[at]!), isOriginal: false }),
-    };
-  return {
-    select: origin.columns.map(({ name }) => quoteName(name)),
-    read(selected, at) {
-      const write = jsonWriter(selected.slice(at));
-      return (row) => ({ value: Buffer.from(write(row.slice(at))), isOriginal: false });
-    },
-  };
+  const made = column === undefined ? `encode(${jsonObject(columns, quoteName)})` : bytesOf(column);
+  if (raw === undefined) return { value: made, isOriginal: "false" };
+  if (column !== undefined) return { value: `coalesce(${raw}, ${made})`, isOriginal: `${raw} IS NOT NULL` };
+  // Where values are kept, a row that has neither value nor columns came of a message that had none.
+  const isMade = `${raw} IS NULL AND (${columns.map(({ name }) => `${quoteName(name)} IS NOT NULL`).join(" OR ") || "false"})`;
+  return { value: `CASE WHEN ${isMade} THEN ${made} ELSE ${raw} END`, isOriginal: `NOT (${isMade})` };
 }
 
 function bytesOf({ name, type }: StructField): string {
@@ -90,14 +45,4 @@ function columnOf({ columns }: Origin, form: ValueForm) {
   const isOfMessages =
     columns.length === 2 && columns.some(({ name, type }) => name === "key" && isPlain(type));
   return isOfMessages ? value : undefined;
-}
-
-function original(value: Value): { value: Buffer | null; isOriginal: boolean } {
-  return { value: bufferOf(value as Uint8Array | null), isOriginal: true };
-}
-
-/** The same bytes; what the engine gives is mostly a buffer already. */
-export function bufferOf(bytes: Uint8Array | null): Buffer | null {
-  if (bytes === null || Buffer.isBuffer(bytes)) return bytes;
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

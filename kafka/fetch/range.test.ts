@@ -7,7 +7,7 @@ import Decoder from "kafkajs/src/protocol/decoder.js";
 import decodeMessages from "kafkajs/src/protocol/requests/fetch/v4/decodeMessages.js";
 import { isLabError } from "../../core/errors.ts";
 import { registerCodecs } from "../codecs.ts";
-import { encodeBatch } from "../record-batch.ts";
+import { createBatchWriter } from "../record-batch.ts";
 import { type BatchSpec, batchBytes, markerBytes, type RecordSpec, sealed, varint } from "./batch.fixture.ts";
 import type { AbortedTransaction } from "./fetch-api.ts";
 import { type Piece, readRange } from "./range.ts";
@@ -149,11 +149,9 @@ test("batches of the lab's own encoder are read", async () => {
     ["b", Buffer.alloc(0)],
   ] as const;
   const sent = { partition: 3, timestampMs: 5, key: Buffer.from("k"), value: null, headers };
-  const bytes = encodeBatch([sent, { ...sent, timestampMs: 2 }], {
-    producerId: 9n,
-    producerEpoch: 0,
-    sequence: 0,
-  });
+  const writer = createBatchWriter();
+  for (const timestampMs of [5, 2]) writer.add({ ...sent, timestampMs });
+  const bytes = writer.finish({ producerId: 9n, producerEpoch: 0, sequence: 0 });
   const { partition: _, ...expected } = sent;
   assert.deepEqual(recordsOf(await read(bytes, 0n)), [
     { offset: 0n, ...expected },
