@@ -14,7 +14,7 @@ export async function requireAuditTable(
   } catch (error) {
     if (!isLabError(error, "TABLE_NOT_FOUND")) throw error;
     throw new LabError("TABLE_NOT_FOUND", `there is no table ${table} that tells what was sent`, {
-      hint: `\`lab produce --audit ${topic}\` says it to the topic ${topic}, and \`lab ingest --topic ${topic} --table ${table} --partition-by day\` writes it to the table`,
+      hint: `\`lab produce --topic orders --source orders --rate 50/s --audit ${topic}\` says it to the topic ${topic}, and \`lab ingest --topic ${topic} --table ${table} --partition-by day\` writes it to the table`,
       cause: error,
       details: { table, topic, root: catalog.root },
     });

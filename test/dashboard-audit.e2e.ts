@@ -147,11 +147,18 @@ test("days are chosen, with their zone, and kept in the address; a day of 23 hou
 test("where nothing is audited the page says how to begin; what a topic is called is text", async (t) => {
   const { open } = await start(t, () => {
     throw new LabError("TABLE_NOT_FOUND", "there is no table audit that tells what was sent", {
-      hint: "lab produce --audit audit says it",
+      hint: "`lab produce --audit audit` says it, and `lab ingest --topic audit` writes it",
     });
   });
-  const page = await open("/audit");
-  assert.match(await page.text("#notice"), /no table audit .*Lab produce --audit audit says it/);
+  const page = await open("/audit", { bypassCSP: true, width: 360 });
+  await until("the answer", async () => (await page.text("#answer-text")) === "Nothing is audited yet");
+  assert.match(await page.text("#answer-why"), /^There is no table audit that tells what was sent\. /);
+  const commands = await page.page.locator("#way code").allTextContents();
+  assert.deepEqual(commands, ["lab produce --audit audit", "lab ingest --topic audit"]);
+  for (const part of ["#notice", "#heat", "#origins", "#clock"])
+    assert.equal(await page.page.locator(part).isVisible(), false, part);
+  assert.deepEqual(await seriousFindings(page.page), []);
+  assert.equal(await page.overflow(), 0);
   const evil = '<img src=x onerror="document.title=1">';
   const { open: openOther } = await start(t, () => {
     const day = auditDay(NOON);

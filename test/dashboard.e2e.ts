@@ -357,16 +357,31 @@ test("an outage of the store keeps what is known and names the reason", async (t
   await until("the other reason", async () => /BROKER_UNREACHABLE/.test(await page.text("#flow-note")));
 });
 
-test("an empty lab says how to begin", async (t) => {
+test("an empty lab says how to begin, and a lab before its first commit what it waits for", async (t) => {
   const lab = fakeLab();
-  lab.tables.tables = async () => [];
-  lab.control.parts = async () => [];
-  lab.control.topics = async () => [];
+  const { tables, control } = lab;
+  const [parts, topics, listed] = [control.parts, control.topics, tables.tables];
+  tables.tables = async () => [];
+  control.parts = async () => [];
+  control.topics = async () => [];
   const { open } = await start(t, lab);
-  const page = await open("/");
-  await until("the way to begin", async () =>
-    /No tables yet.*lab produce/.test(await page.text("#tables-empty")),
+  const page = await open("/", { bypassCSP: true });
+  const rows = () => page.text("#view-rows .empty");
+  await until("the way to begin", async () => /lab produce.*lab ingest/.test(await rows()));
+  assert.equal(await page.text("#table-picker"), "No tables yet");
+  assert.equal(await page.text("#connection"), "Connected");
+  assert.match(await page.text("#ledger-verdict"), /^Nothing to count/);
+  assert.deepEqual(await seriousFindings(page.page), []);
+  control.parts = parts;
+  control.topics = topics;
+  await until("what it waits for", async () =>
+    /messages of orders wait for the first commit/.test(await rows()),
   );
+  assert.equal(await page.text("#ledger-verdict"), "Nothing committed yet");
+  assert.match(await page.text("#stations"), /orders/, "the stream that is about to make a table is shown");
+  tables.tables = listed;
+  await page.showsVersion((version) => version === 12);
+  assert.equal(await page.page.locator("#view-rows .empty").isVisible(), false);
   assert.deepEqual(page.complaints, []);
 });
 

@@ -117,6 +117,17 @@ export function answerText({ answer, topics, auditLag }) {
   };
 }
 
+/**
+ * Why there is no answer: nothing is audited yet, which most labs do not, and how to begin; or what went wrong. `commands` are those in the hint.
+ * @param {{ code: string, message: string, hint?: string }} problem @returns {{ text: string, why: string, commands: readonly string[] } | null}
+ */
+export function unauditedText({ code, message, hint = "" }) {
+  if (code !== "TABLE_NOT_FOUND") return null;
+  const commands = [...hint.matchAll(/`([^`]+)`/g)].map(([, command]) => command ?? "");
+  const why = `${message}. This page tells whether all that producers sent on a day is in the tables, once producers say what they send and a table keeps it:`;
+  return { text: "Nothing is audited yet", why: `${why[0]?.toUpperCase()}${why.slice(1)}`, commands };
+}
+
 /** How far the day is by the clock, and complete for all topics, as shares of it. @param {AuditDay} day @param {number} nowMs */
 export function clockOf({ from, to, topics }, nowMs) {
   const [startMs, endMs] = [Date.parse(from), Date.parse(to)];

@@ -11,6 +11,7 @@ import {
   parseAuditAddress,
   shiftDate,
   timeIn,
+  unauditedText,
 } from "./audit-words.js";
 import { byId, h, keepInLine, setAttribute, setText, time } from "./dom.js";
 import { clock, count, visible } from "./format.js";
@@ -24,6 +25,8 @@ const MOST_FINDINGS = 50;
 let route = parseAuditAddress(location.href);
 /** @type {AuditDay | null} */
 let day = null;
+/** Why there is no day. @type {ReturnType<typeof unauditedText>} */
+let unaudited = null;
 let asking = new AbortController();
 
 const heat = heatView((topic, hour) => {
@@ -67,6 +70,7 @@ async function askOnce(signal) {
     const answer = /** @type {AuditDay} */ (await getJson(`/api/audit?${query}`, signal));
     if (signal.aborted) return;
     day = answer;
+    unaudited = null;
     connected("live", `Asked ${clock(new Date().toISOString())}`);
     byId("notice").hidden = true;
     show();
@@ -76,8 +80,10 @@ async function askOnce(signal) {
     connected(isOutage ? "lost" : "live", isOutage ? "Disconnected: what is shown is old" : "Connected");
     // An answer of another day must not stand under this one's name.
     if (!isOutage) day = null;
-    byId("notice").hidden = false;
-    setText(byId("notice"), problemText(problemOf(error)));
+    const problem = problemOf(error);
+    unaudited = unauditedText(problem);
+    byId("notice").hidden = unaudited !== null;
+    setText(byId("notice"), unaudited === null ? problemText(problem) : "");
     show();
   }
 }
@@ -96,16 +102,32 @@ function show() {
   const zone = /** @type {HTMLInputElement} */ (byId("zone"));
   if (document.activeElement !== date && shownDate !== "") date.value = shownDate;
   if (document.activeElement !== zone) zone.value = route.zone;
-  const { text, why } = day === null ? { text: "Not known", why: "" } : answerText(day);
+  const { text, why } = day !== null ? answerText(day) : (unaudited ?? { text: "Not known", why: "" });
   byId("answer").dataset.answer = day?.answer ?? "unknown";
   setText(byId("answer-text"), text);
   setText(byId("answer-why"), why);
+  showWay();
   if (spoken !== "" && spoken !== text) setText(byId("announce"), `${shownDate}: ${text}`);
   spoken = text;
   showClock();
   heat.show(day, route, Date.now());
   showOrigins();
   showAmiss();
+}
+
+/** What there is to do before anything is audited; the parts of a day say nothing then. */
+function showWay() {
+  const commands = day === null ? (unaudited?.commands ?? []) : [];
+  byId("way").hidden = commands.length === 0;
+  keepInLine(
+    byId("way"),
+    commands,
+    (command) => command,
+    () => h("code", { class: "command" }),
+    setText,
+  );
+  for (const part of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(".of-a-day")))
+    part.hidden = commands.length > 0;
 }
 
 function showClock() {

@@ -17,7 +17,13 @@ const QUIET_AFTER_MS = 10_000;
  * @returns {Station[]}
  */
 export function stationsOf(stream, table, now) {
-  return [producerOf(stream, now), topicOf(stream, now), ingesterOf(stream, now), tableOf(stream, table)];
+  const isFirst = table === null;
+  return [
+    producerOf(stream, now),
+    topicOf(stream, isFirst, now),
+    ingesterOf(stream, now),
+    tableOf(stream, table),
+  ];
 }
 
 /** The stream that fills a table, also its table of dead letters. @param {import("../flow.ts").Flow | null} flow @param {string | null} table */
@@ -71,15 +77,15 @@ function quietFor(stream, now) {
   return ms > QUIET_AFTER_MS ? ms : null;
 }
 
-/** @param {FlowStream | null} stream @param {number} now @returns {Station} */
-function topicOf(stream, now) {
+/** @param {FlowStream | null} stream @param {boolean} isFirst There is no table yet. @param {number} now @returns {Station} */
+function topicOf(stream, isFirst, now) {
   if (stream === null)
     return {
       label: "Topic",
       name: "none",
       condition: "none",
       value: "-",
-      note: "No stream fills this table",
+      note: isFirst ? "nothing is ingested" : "No stream fills this table",
     };
   const quiet = quietFor(stream, now);
   const partitions = many(stream.partitions.length, "partition");

@@ -16,7 +16,7 @@ export function flowView() {
   const showStations = view(
     (state) => [state.flow, summaryOf(state), state.route.table, state.clock],
     (flow, table, name, now) => {
-      const stream = streamOf(flow, name);
+      const stream = shownStream(flow, name);
       const stations = flow === null && table === null ? [] : stationsOf(stream, table, now);
       const isFlowing = (stream?.producedPerSecond ?? 0) > 0;
       keepInLine(
@@ -40,7 +40,7 @@ export function flowView() {
   const showPartitions = view(
     (state) => [state.flow, state.route.table],
     (flow, name) => {
-      const stream = streamOf(flow, name);
+      const stream = shownStream(flow, name);
       trail.keep(stream, flow?.at ?? "");
       const partitions = stream?.partitions ?? [];
       keepInLine(
@@ -104,7 +104,13 @@ export function flowView() {
   };
 }
 
-const EMPTY = "No tables yet. Produce something: lab produce --topic orders --source orders";
+const EMPTY = "No tables yet.";
+
+/** Before there is a table, the first stream that is read: it is about to make one. @param {import("../flow.ts").Flow | null} flow @param {string | null} table */
+const shownStream = (flow, table) =>
+  table === null
+    ? (flow?.streams.find(({ ingesters }) => ingesters.length > 0) ?? flow?.streams[0] ?? null)
+    : streamOf(flow, table);
 
 const makeStation = () =>
   h(

@@ -1,5 +1,6 @@
 /** The bar on top: which table, live or pinned, whether the page hears from the lab, and the theme. */
 
+import { beginningOf } from "./beginning.js";
 import { byId, h, keepInLine, setAttribute, setText } from "./dom.js";
 import { clock, count, duration } from "./format.js";
 import { currentVersion, historyOf, summaryOf, view } from "./state.js";
@@ -17,11 +18,10 @@ export function headerView(act) {
   connectTheme(act.themeChanged);
 
   const showTables = view(
-    ({ tables, route }) => [tables, route.table],
-    (tables, chosen) => {
+    (state) => [state.tables, state.route.table, beginningOf(state)?.picker ?? null],
+    (tables, chosen, first) => {
       const names = tables?.tables.map((table) => table.name) ?? [];
       picker.disabled = names.length === 0;
-      const first = tables === null ? "Connecting..." : names.length === 0 ? "No tables yet" : null;
       const unknown = chosen !== null && !names.includes(chosen) ? [chosen] : [];
       keepInLine(
         picker,

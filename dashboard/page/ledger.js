@@ -1,6 +1,7 @@
 /** The ledger of the chosen table: a verdict, the equation that supports it, and what breaks it. */
 
 import { formatAddress, NOWHERE } from "./address.js";
+import { whyUncounted } from "./beginning.js";
 import { byId, h, keepInLine, setAttribute, setText } from "./dom.js";
 import { clock, count } from "./format.js";
 import { byMinute, culpritText, findingsOf, termsFor, total, verdictOf } from "./ledger-words.js";
@@ -29,14 +30,14 @@ export function ledgerView() {
   });
 
   return view(
-    (state) => [ledgerOf(state), state.connection.status],
-    (ledger, connection) => {
+    (state) => [ledgerOf(state), state.connection.status, whyUncounted(state)],
+    (ledger, connection, why) => {
       shown = ledger;
       const isLost = connection === "lost" && ledger !== null;
       const { verdict, text } = isLost
         ? { verdict: "unknown", text: "Cannot tell: the page is disconnected" }
         : ledger === null
-          ? { verdict: "unknown", text: "No stream fills this table" }
+          ? { verdict: "unknown", text: why }
           : verdictOf(ledger);
       const box = byId("ledger");
       box.dataset.verdict = verdict;

@@ -19,9 +19,10 @@ import { ledgerView } from "./ledger.js";
 import { lettersView } from "./letters.js";
 import { marksKeeper } from "./marks.js";
 import { panelsView, tabsView } from "./panels.js";
-import { isTyping, timeView } from "./scrubber.js";
+import { timeView } from "./scrubber.js";
 import { sqlView } from "./sql.js";
 import { currentVersion, historyOf, holdState, initialState, summaryOf, view } from "./state.js";
+import { isTyping } from "./timeline-keys.js";
 import { upkeepView } from "./upkeep.js";
 import { versionKeeper } from "./versions.js";
 

@@ -1,6 +1,7 @@
 /** Rows, schema, files and offsets of the version that is looked at. */
 
 import { problemText } from "./api.js";
+import { beginningOf } from "./beginning.js";
 import { byId, h, setAttribute, setText } from "./dom.js";
 import { bytes, count, many } from "./format.js";
 import { createGrid } from "./grid.js";
@@ -36,6 +37,11 @@ export function panelsView({ tryAgain }) {
     },
   );
 
+  const showBeginning = view(
+    (state) => [JSON.stringify(beginningOf(state))],
+    (told) => rows.begin(JSON.parse(told)),
+  );
+
   const showDetail = view(
     (state) => [state.shown.detail],
     (detail) => {
@@ -53,6 +59,7 @@ export function panelsView({ tryAgain }) {
   return (/** @type {import("./state.js").State} */ state) => {
     showProgress(state);
     showDetail(state);
+    showBeginning(state);
     showOffsets(state);
   };
 }
@@ -88,7 +95,16 @@ function gridPanel(place, label, id) {
     setText(foot, text);
   };
   const none = { columns: [], rows: [] };
+  let isBeginning = false;
   return {
+    /** What there is to do before there is a table. @param {import("./beginning.js").Beginning | null} beginning */
+    begin(beginning) {
+      if (beginning === null && !isBeginning) return;
+      isBeginning = beginning !== null;
+      empty.hidden = !beginning?.text;
+      grid.element.hidden = isBeginning;
+      empty.replaceChildren(beginning?.text ?? "", ...(beginning?.commands ?? []).map(command));
+    },
     /** @param {string} text @param {(Node | string)[]} trouble */
     say(text, trouble) {
       setText(progress, text);
@@ -134,6 +150,8 @@ function gridPanel(place, label, id) {
     },
   };
 }
+
+const command = (/** @type {string} */ text) => h("code", { class: "command" }, text);
 
 /** @param {Detail} detail */
 function schemaOf({ schema, partitionColumns, properties, protocol, txns, version }) {

@@ -7,7 +7,10 @@ import { nextMark, spoken } from "./model.js";
 import { overviewStrip } from "./overview.js";
 import { currentVersion, historyOf, marksOfTable, view } from "./state.js";
 import { drawCursor, drawVersions } from "./strip.js";
-import { showLegend, tipLines, versionLine } from "./version-line.js";
+import { stripColours } from "./strip-colours.js";
+import { connectKeys } from "./timeline-keys.js";
+import { showLegend, versionLine } from "./version-line.js";
+import { versionTip } from "./version-tip.js";
 import {
   PAD,
   placeIn,
@@ -35,7 +38,6 @@ export function timeView({ pin, goLive, find, compare }) {
   const strip = byId("strip");
   const slider = /** @type {HTMLInputElement} */ (byId("scrubber"));
   const canvas = /** @type {HTMLCanvasElement} */ (byId("strip-canvas"));
-  const tip = byId("strip-tip");
   const measurePick = /** @type {HTMLSelectElement} */ (byId("measure"));
   /** @type {import("./strip.js").Drawn} */
   let drawn = { entries: [], measure: "rows", marks: { checkpoints: [], unreadable: [] } };
@@ -150,51 +152,18 @@ export function timeView({ pin, goLive, find, compare }) {
     if (pinch.isPinching()) slider.value = String(current);
     else goTo(Number(slider.value));
   });
-  /** @type {Readonly<Record<string, () => void>>} */
-  const keys = {
-    ...{
-      ArrowLeft: () => step(-1),
-      ArrowDown: () => step(-1),
-      ArrowRight: () => step(1),
-      ArrowUp: () => step(1),
-    },
-    PageDown: () => step(-pageOf()),
-    PageUp: () => step(pageOf()),
-    Home: () => goTo(allOf().min),
-    End: () => goTo(allOf().max),
-    ...{ m: () => toMark(1), M: () => toMark(-1), l: goLive, g: () => form.select() },
-    c: () => current !== null && compare(current),
-    ...{ "+": () => zoomAtCursor(1 / ZOOM_STEP), "-": () => zoomAtCursor(ZOOM_STEP), 0: showAll },
-    "=": () => zoomAtCursor(1 / ZOOM_STEP),
-  };
-  const pageOf = () => Math.max(1, Math.round(sizeOf(span ?? allOf()) * PAGE_SHARE));
-  slider.addEventListener("keydown", (event) => {
-    const act = event.ctrlKey || event.metaKey || event.altKey ? undefined : keys[event.key];
-    act?.();
-    if (act !== undefined) event.preventDefault();
+  connectKeys(slider, {
+    ...{ step, toMark, goTo, goLive, showAll, edges: () => [allOf().min, allOf().max] },
+    pageOf: () => Math.max(1, Math.round(sizeOf(span ?? allOf()) * PAGE_SHARE)),
+    zoom: (nearer) => zoomAtCursor(nearer ? 1 / ZOOM_STEP : ZOOM_STEP),
+    typePlace: () => form.select(),
+    compare: () => current !== null && compare(current),
   });
-  document.addEventListener("keydown", (event) => {
-    if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === "[") step(-1);
-    if (event.key === "]") step(1);
+  const tip = versionTip(slider, strip, {
+    entryAt: (x) => (picture === null ? undefined : entryOf(versionAt(picture.frame, x))),
+    centre: (version) => (picture === null ? 0 : placeOf(picture.frame, version)),
+    marks: () => drawn.marks,
   });
-  slider.addEventListener("pointermove", (event) => {
-    if (event.pointerType === "mouse") showTip(event.clientX - strip.getBoundingClientRect().left);
-  });
-  slider.addEventListener("pointerleave", () => {
-    tip.hidden = true;
-  });
-
-  /** @param {number} x */
-  function showTip(x) {
-    const entry = picture === null ? undefined : entryOf(versionAt(picture.frame, x));
-    tip.hidden = entry === undefined;
-    if (entry === undefined || picture === null) return;
-    if (tip.dataset.version !== String(entry.version)) tip.replaceChildren(...tipLines(entry, drawn.marks));
-    tip.dataset.version = String(entry.version);
-    const most = Math.max(0, room.width - tip.offsetWidth);
-    tip.style.left = `${Math.min(most, Math.max(0, placeOf(picture.frame, entry.version) - tip.offsetWidth / 2))}px`;
-  }
 
   /** Where the versions grew or the cursor moved: what shows goes with it, unless the user looks elsewhere. @param {boolean} isWanted */
   function follow(isWanted) {
@@ -226,15 +195,15 @@ export function timeView({ pin, goLive, find, compare }) {
     const frame = { width, height, ratio: devicePixelRatio, ...span };
     slider.min = String(span.min);
     slider.max = String(span.max);
-    picture = { canvas: drawVersions(drawn, frame, colours()), frame };
+    picture = { canvas: drawVersions(drawn, frame, stripColours(strip)), frame };
     setAttribute(byId("zoom-all"), "aria-pressed", String(sizeOf(span) === sizeOf(allOf())));
     move();
   }
   function move() {
     if (picture === null || span === null || current === null) return;
     if (slider.value !== String(current)) slider.value = String(current);
-    drawCursor(canvas, picture.canvas, picture.frame, current, colours());
-    overview.draw(drawn, allOf(), span, current, colours());
+    drawCursor(canvas, picture.canvas, picture.frame, current, stripColours(strip));
+    overview.draw(drawn, allOf(), span, current, stripColours(strip));
   }
   const isInSight = () => current !== null && span !== null && current >= span.min && current <= span.max;
   new ResizeObserver(() => {
@@ -254,7 +223,7 @@ export function timeView({ pin, goLive, find, compare }) {
         zoom = "fit";
         span = null;
       }
-      tip.dataset.version = "";
+      tip.forget();
       showLegend(entries, drawn.measure, marks);
       picture = null;
     },
@@ -298,24 +267,3 @@ export function timeView({ pin, goLive, find, compare }) {
 
 /** @type {readonly VersionEntry[]} */
 const NONE = [];
-
-function colours() {
-  const style = getComputedStyle(byId("strip"));
-  const of = (/** @type {string} */ name) => style.getPropertyValue(name).trim();
-  const cursor = byId("strip").dataset.state === "pinned" ? of("--pinned") : of("--ok");
-  return {
-    bar: of("--info"),
-    mark: of("--pinned"),
-    warn: of("--warn"),
-    muted: of("--muted"),
-    ghost: of("--ghost"),
-    page: of("--panel"),
-    hatch: of("--line"),
-    cursor,
-  };
-}
-
-/** @param {EventTarget | null} target */
-export const isTyping = (target) =>
-  target instanceof HTMLElement &&
-  (target.matches("input:not([type=range]), textarea, select") || target.isContentEditable);

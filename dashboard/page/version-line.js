@@ -16,7 +16,7 @@ export function versionLine(entry, history, table, marks) {
   if (history?.problem)
     return [`The log cannot be read: ${history.problem.message} (${history.problem.code})`];
   if (entry === undefined)
-    return [table === null ? "No table is chosen" : history?.isLoaded ? "No versions" : "Reading the log..."];
+    return [table === null ? "No table yet" : history?.isLoaded ? "No versions" : "Reading the log..."];
   const { isReadable, hasCheckpoint } = marksOf(marks, entry.version);
   const facts = [
     entry.operation,
