@@ -113,7 +113,7 @@ async function ours(
   const encoder = await openEncoder({ stagingDir: join(scratchDir, "staging"), ...limits });
   const merger = openMerger({
     ...{ encoder, scratchDir, ...limits, topic: "customers", onUnknownField: "add", now: Date.now },
-    compactEvery: COMPACT_EVERY,
+    ...{ compactEvery: COMPACT_EVERY, indexBytes: Number.POSITIVE_INFINITY, onIndexOver: () => {} },
     onCompactionFailure: (error) => {
       throw error;
     },

@@ -21,6 +21,8 @@ export type Change = Order & {
    * delete the key columns alone.
    */
   row: Uint8Array;
+  /** Of a delete what the row was, as far as that is told: for tables that need values in the row of a deleted key, too. */
+  was?: Uint8Array;
   /** Columns whose value the message leaves out because it did not change (Postgres keeps large values aside): what is stored stays. */
   absent: readonly string[];
   /** What is stored is older than a delete that came in between: of `absent` columns nothing is known. */

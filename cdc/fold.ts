@@ -57,7 +57,7 @@ function foldKey(same: Change[], compare: (a: Change, b: Change) => number): Cha
 /** One change after the other. */
 function applied(before: Change, change: Change): Change {
   const later = { ...change, position: positionAfter(before, change) };
-  if (change.kind === "delete") return later;
+  if (change.kind === "delete") return withRow(later, before);
   if (before.kind === "delete") return freshAfter(later, before);
   const { isFresh, freshSince } = before;
   return filledUp({ ...later, isFresh, ...(freshSince ? { freshSince } : {}) }, before);
@@ -65,8 +65,15 @@ function applied(before: Change, change: Change): Change {
 
 /** A change that came after one that is newer: it can only tell columns that the newer one leaves out. */
 function overtook(newer: Change, older: Change): Change {
-  if (newer.kind === "delete" || newer.isFresh) return newer;
+  if (newer.kind === "delete") return newer.was === undefined ? withRow(newer, older) : newer;
+  if (newer.isFresh) return newer;
   return older.kind === "delete" ? freshAfter(newer, older) : filledUp(newer, older);
+}
+
+/** A delete with what the batch tells of the row before it. */
+function withRow(removal: Change, before: Change): Change {
+  const was = before.kind === "delete" ? before.was : before.absent.length === 0 ? before.row : undefined;
+  return was === undefined ? removal : { ...removal, was };
 }
 
 function freshAfter(change: Change, removed: Change): Change {

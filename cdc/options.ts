@@ -11,6 +11,8 @@ export type CdcOptions = {
   keyColumns?: readonly string[] | undefined;
   /** Rows that were deleted are kept and seen, marked in `_cdc.deleted`. */
   softDelete: boolean;
+  /** Memory for the index of the table's keys. */
+  keyMemoryBytes?: number | undefined;
   /** Debezium: once a snapshot is over, rows that are older and were not in it are deleted. */
   sweep?: boolean | undefined;
   /** Debezium: what stands for a value that did not change. */

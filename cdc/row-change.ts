@@ -19,9 +19,11 @@ function changeOf(
   const key = keyText(row, keyColumns);
   if ("bad" in key) return key;
   const told = kind === "delete" ? keyColumnsOf(row, keyColumns) : without(row, absent);
+  const isWhole = kind === "delete" && Object.keys(row).length > keyColumns.length;
   return {
     change: {
       ...{ kind, key: key.key, row: Buffer.from(writeJson(told)), absent, isFresh: false },
+      ...(isWhole ? { was: Buffer.from(writeJson(row)) } : {}),
       ...order,
     },
   };

@@ -39,8 +39,19 @@ export function withTimeColumns(
 }
 
 function withTimes(change: Change, columns: ReadonlyMap<string, TimeCount>): Change | { bad: Fault } {
-  const row = parseJsonExactly(Buffer.from(change.row).toString("utf8"));
-  if (!isJsonObject(row)) return change;
+  const row = rowWithTimes(change.row, columns);
+  if ("bad" in row) return row;
+  const { was, ...rest } = change;
+  const before = was && rowWithTimes(was, columns);
+  return { ...rest, row: row.bytes, ...(before && "bytes" in before ? { was: before.bytes } : {}) };
+}
+
+function rowWithTimes(
+  bytes: Uint8Array,
+  columns: ReadonlyMap<string, TimeCount>,
+): { bytes: Uint8Array } | { bad: Fault } {
+  const row = parseJsonExactly(Buffer.from(bytes).toString("utf8"));
+  if (!isJsonObject(row)) return { bytes };
   for (const [name, count] of columns) {
     const value = Object.hasOwn(row, name) ? row[name] : undefined;
     if (!(value instanceof JsonNumber)) continue;
@@ -52,5 +63,5 @@ function withTimes(change: Change, columns: ReadonlyMap<string, TimeCount>): Cha
     }
     row[name] = text;
   }
-  return { ...change, row: Buffer.from(writeJson(row)) };
+  return { bytes: Buffer.from(writeJson(row)) };
 }

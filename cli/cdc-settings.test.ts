@@ -31,6 +31,12 @@ test("a sweep after snapshots is asked for, by a flag or in lab.yaml", () => {
   assert.equal(streamOf({ "--topic": "customers", "--mode": "cdc", "--cdc-sweep": "true" }).cdc?.sweep, true);
 });
 
+test("memory for keys is told as other sizes are", () => {
+  const yaml = "streams: [{ topic: customers, mode: cdc, cdc: { keyMemory: 64MiB } }]";
+  assert.equal(streamOf({}, yaml).cdc?.keyMemoryBytes, 64 * 1024 * 1024);
+  assert.equal(streamOf({ "--cdc-key-memory": "1KiB" }, yaml).cdc?.keyMemoryBytes, 1024);
+});
+
 test("lab.yaml tells all of it, and flags win", () => {
   const yaml = `
 streams:

@@ -3,7 +3,7 @@
 import { type CdcOptions, CHANGE_FORMATS, type ChangeFormat, type PlainPaths } from "../cdc/options.ts";
 import { TIME_COUNTS, type TimeCount } from "../cdc/time-columns.ts";
 import { LabError } from "../core/errors.ts";
-import { choice, type Kind, list, named, text, toggle } from "../core/setting-kinds.ts";
+import { bytes, choice, type Kind, list, named, text, toggle } from "../core/setting-kinds.ts";
 import { setting, type Values } from "../core/settings.ts";
 import type { StreamOptions } from "../ingest/options.ts";
 import type { LabStream } from "./lab-yaml.ts";
@@ -52,6 +52,15 @@ export const CDC_SETTINGS = {
     default: undefined,
     defaultText: "hidden",
     description: "changes: whether queries see rows that were deleted, marked in _cdc.deleted",
+  }),
+  cdcKeyMemory: setting<number | undefined>({
+    flag: "--cdc-key-memory",
+    streamKey: "cdc.keyMemory",
+    kind: bytes,
+    default: undefined,
+    defaultText: "1GiB",
+    description:
+      "changes: memory for the index of the table's keys; a larger table is looked up for each commit",
   }),
   cdcSweep: setting<boolean | undefined>({
     flag: "--cdc-sweep",
@@ -179,12 +188,15 @@ export function cdcOf(values: CdcValues, stream: Partial<LabStream>): CdcOptions
       `${stream.topic}: changes of format ${format} do not say where a snapshot ends, so nothing can be swept after it`,
       { hint: "leave cdc.sweep out: it is for changes of Debezium" },
     );
+  const keyMemoryBytes =
+    values.cdcKeyMemory ?? (yaml.keyMemory === undefined ? undefined : bytes.parse(String(yaml.keyMemory)));
   return {
     format,
     keyColumns: key,
     softDelete: (values.cdcDeletes ?? yaml.deletes ?? "hidden") === "shown",
     placeholder: values.cdcPlaceholder ?? yaml.placeholder,
     ...(sweep ? { sweep } : {}),
+    ...(keyMemoryBytes === undefined ? {} : { keyMemoryBytes }),
     ...(times.length > 0 ? { timeColumns: new Map(times) } : {}),
     ...(format === "plain" ? { plain: plainOf(values, stream) } : {}),
   };

@@ -60,6 +60,9 @@ const Changes = z
     deletes: z
       .enum(["hidden", "shown"])
       .describe("Whether queries see rows that were deleted, marked in `_cdc.deleted`. Default: hidden."),
+    keyMemory: spelled(bytes, "1GiB").describe(
+      "Memory for the index of the table's keys; a larger table is looked up for each commit.",
+    ),
     sweep: z
       .boolean()
       .describe(

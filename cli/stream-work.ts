@@ -14,6 +14,8 @@ import type { ConfiguredStream } from "./stream-options.ts";
 
 /** Commits between two looks for small files to join. */
 const COMPACT_EVERY = 20;
+/** Of the keys of one table: some twelve million. */
+const INDEX_BYTES = 1024 * 1024 * 1024;
 
 /** For the streams of one process, which share an encoder and a registry of metrics. */
 export function createWorks(shared: {
@@ -35,6 +37,12 @@ export function createWorks(shared: {
     const merger = openMerger({
       ...{ encoder, topic, onUnknownField, threads, now: Date.now, scratchDir: stagingDir },
       ...{ memoryLimitBytes: memory, compactEvery: COMPACT_EVERY },
+      indexBytes: cdc.keyMemoryBytes ?? INDEX_BYTES,
+      onIndexOver: (bytes) =>
+        log.warn(
+          { event: "keys-looked-up", table, bytes },
+          "the index of the table's keys is larger than cdc.keyMemory lets it be: each commit looks its keys up in the table's files, which takes longer",
+        ),
       onCompactionFailure: (error) =>
         log.warn(
           { event: "compaction", table, code: asLabError(error).code },

@@ -3,9 +3,10 @@
 import { checkWritable, isActive } from "../../delta/protocol.ts";
 import { checkRowsMayMove } from "../../delta/row-tracking.ts";
 import type { Snapshot } from "../../delta/table.ts";
-import type { EncodePlan, Encoder } from "../../engine/encoder.ts";
+import type { BadRecord, EncodePlan, Encoder } from "../../engine/encoder.ts";
 import { openWorkbench, type Workbench } from "../../upkeep/workbench.ts";
 import type { MergeRequest, MergeResult } from "../apply.ts";
+import type { Change } from "../change.ts";
 import { demandsOf } from "./demands.ts";
 import type { Found, KeyIndex, Located } from "./key-index.ts";
 import type { Plan } from "./plan.ts";
@@ -32,28 +33,30 @@ export type Applying = {
   options: ApplyOptions;
   index: KeyIndex;
   /** Deleted rows that may be forgotten at a version. */
-  old: (index: KeyIndex, snapshot: Snapshot) => readonly Located[];
+  old: (index: KeyIndex, snapshot: Snapshot, signal: AbortSignal) => Promise<readonly Located[]>;
 };
 
 /** "lost": another writer was first with rows that this rests on. */
 export async function applyOnce(
   request: MergeRequest,
-  { options, index, old }: Applying,
+  applying: Applying,
 ): Promise<MergeResult | { kind: "lost" }> {
+  const { options, index, old } = applying;
   const { table, snapshot, folded, schema, signal } = request;
   const { protocol, metadata } = snapshot;
   checkWritable(protocol);
   checkRowsMayMove(snapshot);
   const demands = demandsOf(snapshot, request.keyColumns);
   const staged = await stage(folded.changes, { ...options, snapshot, schema, demands, signal });
-  const changeAt = (at: number) => folded.changes[staged.places[at]!]!;
   const room = openRoom(request, options);
   try {
-    if (staged.bad.length > 0)
-      return { kind: "refused", changes: staged.bad.map((bad) => refuse(folded.changes[bad.index]!, bad)) };
+    const refused = (bad: readonly BadRecord[], changeAt: (index: number) => Change) =>
+      refusal(request, applying, new Map(bad.map((one) => [changeAt(one.index), one])));
+    if (staged.bad.length > 0) return await refused(staged.bad, (index) => folded.changes[index]!);
     await index.follow(snapshot, signal);
     const planned = await planBatch({
-      ...{ snapshot, folded, staged, demands, index, old: old(index, snapshot), signal },
+      ...{ snapshot, folded, staged, demands, index, signal },
+      old: await old(index, snapshot, signal),
     });
     if (planned.kind === "refused") return planned;
     const { plan, hashes, properties } = planned;
@@ -70,8 +73,7 @@ export async function applyOnce(
       const retirement = await retireRows(plan.retired, { ...around, snapshot, onStored: room.onStored });
       return { written, retirement };
     });
-    if ("unmet" in made)
-      return { kind: "refused", changes: made.unmet.map((bad) => refuse(changeAt(bad.index), bad)) };
+    if ("unmet" in made) return await refused(made.unmet, (index) => folded.changes[staged.places[index]!]!);
     const { written, retirement } = made;
     const counts = countsOf(plan, folded);
     const merged = { plan, schema: staged.schema, properties, written, retirement, counts };
@@ -98,6 +100,22 @@ export async function applyOnce(
     await staged.remove();
     await room.close();
   }
+}
+
+/** What became of a row that is deleted is no reason to refuse its delete: without that it is tried again. */
+async function refusal(
+  request: MergeRequest,
+  applying: Applying,
+  bad: ReadonlyMap<Change, BadRecord>,
+): Promise<MergeResult | { kind: "lost" }> {
+  const changes = request.folded.changes.map((change) => {
+    if (!bad.has(change)) return change;
+    const { was, ...rest } = change;
+    return was === undefined ? change : rest;
+  });
+  const isSame = changes.every((change, i) => change === request.folded.changes[i]);
+  if (!isSame) return applyOnce({ ...request, folded: { ...request.folded, changes } }, applying);
+  return { kind: "refused", changes: [...bad].map(([change, one]) => refuse(change, one)) };
 }
 
 /** Where files are made, and what becomes of those that are stored before a commit names them. */

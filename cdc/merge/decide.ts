@@ -29,7 +29,7 @@ export type Kept = { kept: readonly string[] };
  * The newer of the two wins, whatever came first. `stored` is undefined where no row has the key, deleted ones included; what is older than a
  * truncate counts for nothing, and no row is made of what is so old that its key may have been deleted since. A key whose changes came through two
  * Kafka partitions is refused where nothing proves their order. A delete of a key that was never seen leaves no row where the table needs values
- * in it: there are none.
+ * in it and nothing tells them.
  */
 export function decide(
   change: Change,
@@ -71,9 +71,11 @@ export function isProvenOlder(one: Order | null, truncate: Order | Truncate): bo
 
 function written(change: Change, stored: Stored | undefined, kept: readonly string[]): Verdict {
   const isThere = stored !== undefined && !stored.isDeleted;
-  if (change.kind === "delete" && kept.length > 0 && stored === undefined) return { kind: "ignore" };
-  if (change.kind === "delete")
-    return { kind: "write", keep: kept, missing: [], effect: isThere ? "delete" : "none" };
+  if (change.kind === "delete") {
+    if (stored === undefined && kept.length > 0 && change.was === undefined) return { kind: "ignore" };
+    const keep = stored === undefined ? [] : kept;
+    return { kind: "write", keep, missing: [], effect: isThere ? "delete" : "none" };
+  }
   if (stored === undefined) return { kind: "write", keep: [], missing: change.absent, effect: "insert" };
   const isOlder = (one: Order) => compareOrder(one, stored.order).order < 0;
   const isFresh = change.isFresh && !(change.freshSince && isOlder(change.freshSince));

@@ -79,6 +79,39 @@ test("a delete of a key that was never seen leaves nothing where a row needs val
   assert.deepEqual(await one.rows(), []);
 });
 
+test("a delete of a key that was not there keeps what it tells of the row, so that an older change does not bring it back", async (t) => {
+  const one = await demanding(t, CHECKED);
+  const before = upsert({ id: 1, name: "a", n: 1 }, { at: 1 });
+  const told = { ...remove({ id: 2 }, { at: 5 }), was: Buffer.from('{"id":2,"name":"b","n":2}') };
+  assert.deepEqual(await one.merge([before, remove({ id: 1 }, { at: 4 }), told]), {
+    ...none,
+    ignored: 2,
+    folded: 1,
+  });
+  const again = upsert({ id: 2, name: "b", n: 2 }, { at: 2 });
+  assert.deepEqual(await one.merge([before, again]), { ...none, ignored: 2 });
+  assert.deepEqual(await one.live(), []);
+});
+
+test("what a deleted row was is no reason to refuse its delete", async (t) => {
+  const one = await demanding(t, CHECKED);
+  await one.merge([
+    upsert({ id: 1, name: "a", n: 1 }, { at: 1 }),
+    upsert({ id: 2, name: "b", n: 2 }, { at: 2 }),
+  ]);
+  const told = (id: number, was: string, at: number) => ({
+    ...remove({ id }, { at }),
+    was: Buffer.from(was),
+  });
+  const counts = await one.merge([
+    told(1, '{"id":1,"name":["no","text"],"n":"no number"}', 5),
+    told(2, '{"id":2,"name":null,"n":-1}', 6),
+    told(3, '{"id":3,"name":null,"n":-1}', 7),
+  ]);
+  assert.deepEqual(counts, { ...none, deleted: 2, ignored: 1 });
+  assert.deepEqual(await one.live(), []);
+});
+
 test("rows with what is not allowed are letters, beside deletes too, and the others are merged", async (t) => {
   const one = await demanding(t, CHECKED);
   await one.merge([

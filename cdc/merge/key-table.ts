@@ -50,6 +50,8 @@ export type Entry = {
 export type KeyTable = {
   /** Rows, live or not. */
   readonly size: number;
+  /** Of memory. */
+  readonly bytes: number;
   /** An entry of a key, and whether there are others: all of live rows. Undefined where there is none, or their rows are gone. */
   find(hash: KeyHash): (Entry & { isDoubled: boolean }) | undefined;
   /** A row of a live file: it takes the place of a row of the same key that is gone, and stands beside those that are live. */
@@ -68,6 +70,15 @@ export type KeyTable = {
 };
 
 const FIRST_ROOM = 1 << 12;
+/** The columns of a row, and its two slots. */
+const ROW_BYTES = 4 * 4 + 4 + 4 + 5 * 8 + 4 + 2 * 4 + 1 + 2 * 4;
+
+/** What a table of so many rows takes once it has grown to them: room is doubled. */
+export function bytesOfKeys(rows: number): number {
+  let room = FIRST_ROOM;
+  while (room < rows) room *= 2;
+  return room * ROW_BYTES;
+}
 const GONE = -1;
 const { hasOrder, hasPosition, hasTime, isSnapshot, isDeleted } = FLAGS;
 const NOTHING: readonly string[] = [];
@@ -225,6 +236,9 @@ export function createKeyTable(): KeyTable {
   return {
     get size() {
       return size;
+    },
+    get bytes() {
+      return room * ROW_BYTES;
     },
     find(hash) {
       let found = -1;

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import type { Table } from "../../delta/table.ts";
 import { type FileCache, openFileCache } from "../../engine/file-cache.ts";
 import { openInstance } from "../../engine/instance.ts";
-import { createKeyIndex, type KeyIndex } from "./key-index.ts";
+import { createBoundedIndex } from "./bounded-index.ts";
+import type { KeyIndex } from "./key-index.ts";
 
 export type MergeEngine = {
   readonly table: Table;
@@ -22,6 +23,9 @@ export async function openMergeEngine(options: {
   scratchDir: string;
   memoryLimitBytes: number;
   threads: number;
+  /** Of the index of keys. */
+  indexBytes: number;
+  onIndexOver: (bytes: number) => void;
 }): Promise<MergeEngine> {
   const { table, keyColumns, memoryLimitBytes, threads } = options;
   await mkdir(options.scratchDir, { recursive: true });
@@ -34,7 +38,10 @@ export async function openMergeEngine(options: {
     opening ??= openFileCache({ folder: join(folder, "cache"), maxBytes: CACHE_BYTES });
     return opening;
   };
-  const index = createKeyIndex({ instance, table, keyColumns, cache });
+  const index = createBoundedIndex({
+    ...{ instance, table, keyColumns, cache },
+    ...{ maxBytes: options.indexBytes, onOver: options.onIndexOver },
+  });
   return {
     ...{ table, keyColumns, index },
     async close() {

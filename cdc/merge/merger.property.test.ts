@@ -69,13 +69,14 @@ function isTheSameInAnyOrder(
     partitionColumns?: readonly string[];
     configuration?: Record<string, string>;
     compactEvery?: number;
+    indexBytes?: number;
   },
 ): Promise<void> {
-  const { compactEvery = 0, ...table } = options;
+  const { compactEvery = 0, indexBytes = 2 ** 30, ...table } = options;
   return fc.assert(
     fc.asyncProperty(events, deliveries, fc.nat(2 ** 31 - 1), async (history, again, seed) => {
       const columns = { id: "long", p: "string", v: "long" } as const;
-      const one = await mergeTable(t, columns, { ...table, merger: { compactEvery } });
+      const one = await mergeTable(t, columns, { ...table, merger: { compactEvery, indexBytes } });
       const batches = batchesOf(history, again, seed);
       for (const batch of batches) if (batch.length > 0) await one.merge(batch);
       assert.deepEqual(await one.live(), outcome(history));
@@ -92,3 +93,6 @@ test("where files are written again", (t) =>
 
 test("where rows move between partitions, and small files are joined in between", (t) =>
   isTheSameInAnyOrder(t, { partitionColumns: ["p"], compactEvery: 2 }));
+
+test("where keys are looked up instead of held, and rows move between partitions", (t) =>
+  isTheSameInAnyOrder(t, { partitionColumns: ["p"], compactEvery: 2, indexBytes: 0 }));

@@ -9,7 +9,13 @@ import { type CompactionOptions, createCompaction } from "./compaction.ts";
 import { type MergeEngine, openMergeEngine } from "./merge-engine.ts";
 import { createPurging } from "./purge.ts";
 
-export type MergerOptions = ApplyOptions & CompactionOptions;
+export type MergerOptions = ApplyOptions &
+  CompactionOptions & {
+    /** What the index of a table's keys may take of memory; without room for all of them they are read for each batch. */
+    indexBytes: number;
+    /** Told when that begins, with what the index would take. */
+    onIndexOver: (bytes: number) => void;
+  };
 
 export type Merger = { apply: ApplyChanges; close(): Promise<void> };
 

@@ -38,8 +38,8 @@ export async function planBatch(options: PlanOptions): Promise<Planned> {
   const { configuration } = snapshot.metadata;
   const truncates = joined(remembered(configuration, TRUNCATES_PROPERTY), folded.truncates);
   const purged = remembered(configuration, PURGED_PROPERTY);
-  const truncated = olderRows(
-    index,
+  const truncated = await olderRows(
+    options,
     folded.truncates.filter(({ isSweep }) => !isSweep),
   );
   const kept = options.demands?.kept ?? [];
@@ -76,7 +76,7 @@ export async function planBatch(options: PlanOptions): Promise<Planned> {
   if (refused.length > 0) return { kind: "refused", changes: onePerMessage(refused) };
   // A row that a change of the batch takes the place of was in the snapshot, or came after it.
   const sweeps = folded.truncates.filter(({ isSweep }) => isSweep);
-  const swept = [...olderRows(index, sweeps).values()].filter(
+  const swept = [...(await olderRows(options, sweeps)).values()].filter(
     ({ id }) => !replaced.has(id) && !truncated.has(id),
   );
   for (const row of swept) truncated.set(row.id, row);
@@ -108,10 +108,13 @@ export function refuse(
 
 const NOTHING: Found = { stored: new Map(), hashes: new Map(), doubled: [], twins: [], keyless: [] };
 
-function olderRows(index: KeyIndex, truncates: readonly Order[]): Map<number, Located> {
+async function olderRows(
+  { index, signal }: PlanOptions,
+  truncates: readonly Order[],
+): Promise<Map<number, Located>> {
   const rows = new Map<number, Located>();
   if (truncates.length === 0) return rows;
-  for (const row of index.all())
+  for await (const row of index.all(signal))
     if (truncates.some((truncate) => isProvenOlder(row.order, truncate))) rows.set(row.id, row);
   return rows;
 }

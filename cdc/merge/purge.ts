@@ -13,16 +13,18 @@ const KEPT_MS = 8 * DAY_MS;
 const EVERY_MS = 3_600_000;
 
 /** The rows that are to be forgotten with the next commit: none but with the first one and then once an hour. Rows whose time is not known are kept. */
-export function createPurging(now: () => number): (index: KeyIndex, snapshot: Snapshot) => Located[] {
+export function createPurging(
+  now: () => number,
+): (index: KeyIndex, snapshot: Snapshot, signal: AbortSignal) => Promise<Located[]> {
   let lastMs = Number.NEGATIVE_INFINITY;
-  return (index, { metadata }) => {
+  return async (index, { metadata }, signal) => {
     const nowMs = now();
     if (nowMs - lastMs < EVERY_MS) return [];
     lastMs = nowMs;
     const kept = metadata.configuration[KEEP_DELETES_PROPERTY];
     const before = BigInt(nowMs - (kept === undefined ? KEPT_MS : parseInterval(kept))) * 1000n;
     const old: Located[] = [];
-    for (const row of index.all()) {
+    for await (const row of index.all(signal)) {
       const time = row.order?.position?.timeMicros;
       if (row.isDeleted && time != null && time < before) old.push(row);
     }

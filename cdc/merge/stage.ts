@@ -46,7 +46,7 @@ export async function stage(changes: readonly Change[], options: StageOptions): 
     configuration: snapshot.metadata.configuration,
   };
   const encoded = await encoder.encode(
-    batchOf(changes, topic),
+    batchOf(demands === null ? changes : changes.map(asItWas), topic),
     {
       format: "json",
       schema,
@@ -73,6 +73,10 @@ export async function stage(changes: readonly Change[], options: StageOptions): 
     },
   };
 }
+
+/** A delete with the values of the row that it removes, where they are told. */
+const asItWas = (change: Change): Change =>
+  change.was === undefined ? change : { ...change, row: change.was };
 
 /** Whether the row of a change may need values of the one it replaces. */
 const takesOfStored = ({ kind, absent, borrowed }: Change) =>

@@ -36,6 +36,7 @@ export function start(fixture: Fixture, { cdc = {}, options = {}, more = {} }: T
           openMerger({
             ...{ encoder, scratchDir, memoryLimitBytes: 256 << 20, threads: 1, topic: "t" },
             ...{ onUnknownField: "add", now: Date.now, compactEvery: 5 },
+            ...{ indexBytes: 2 ** 30, onIndexOver: () => {} },
             onCompactionFailure: (error) => {
               throw error;
             },

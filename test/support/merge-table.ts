@@ -69,6 +69,7 @@ async function openTestMerger(
     ...{ encoder, scratchDir: join(folder, "merge"), memoryLimitBytes, threads: 1, topic: "customers" },
     ...{ onUnknownField: "add", now: Date.now, compactEvery: 0 },
     onCompactionFailure: (error) => assert.fail(error as Error),
+    ...{ indexBytes: 2 ** 30, onIndexOver: () => {} },
     ...changed,
   });
   let closing: Promise<void> | undefined;
