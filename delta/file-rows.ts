@@ -20,18 +20,18 @@ export type LiveFile = Omit<Add, "path" | "stats"> & {
   stats?: string | Slice | PackedText | undefined;
 };
 
-/** How a row changes the totals of the newest version. */
-export type Change = { files: number; bytes: number };
-
 export type FileRows = {
   /** Rows there are, replaced ones included. */
   readonly length: number;
+  /** Live files of the newest version, and the bytes of all of them. */
+  readonly liveFiles: number;
+  readonly liveBytes: number;
   /** About so many further rows will come. */
   expect(rows: number): void;
   /** The file is live from `version` on. Versions never fall from call to call. */
-  add(version: number, file: LiveFile): Change;
+  add(version: number, file: LiveFile): void;
   /** The file is a tombstone from `version` on. */
-  remove(version: number, tombstone: Remove): Change;
+  remove(version: number, tombstone: Remove): void;
   /** The live files of `version`, of partitions that `matches` takes, whose statistics reach into each of `reaching`, and that `mayHold` takes. */
   files(
     version: number,
@@ -54,6 +54,9 @@ const DATA_CHANGE = 2;
 const EXTENDED = 4;
 const NO_PARTITION = -1;
 const UNSAID = -1;
+/** Places of the totals. */
+const FILES = 0;
+const BYTES = 1;
 const NO_FILE: Remove = { path: "", dataChange: false };
 
 /** Empty rows of the table at `root` (which absolute paths of the log are compared with). */
@@ -77,6 +80,14 @@ export function fileRows(root: string): FileRows {
   /** Live rows of files; UNSAID where the statistics do not tell. Looked up from the first file on, as far as was asked. */
   const records = numberColumn();
   const bounds = fileBounds();
+
+  /** In an array of doubles: a variable would make an object of each of its values, one for each row. */
+  const totals = new Float64Array(2);
+  const count = (row: number, sign: 1 | -1) => {
+    if (isTombstone(row)) return;
+    totals[FILES]! += sign;
+    totals[BYTES]! += sign * sizes.get(row);
+  };
 
   const lookUp = (row: number): number => {
     if (isTombstone(row)) return 0;
@@ -117,34 +128,29 @@ export function fileRows(root: string): FileRows {
   const isSought = (row: number) => keyOf(row) === keySought();
 
   /** Ends the current row of the same file at `version` and appends the new one. */
-  const append = (
-    version: number,
-    file: LiveFile | Remove,
-    flag: number,
-    timeMs: number | undefined,
-  ): Change => {
+  const append = (version: number, file: LiveFile | Remove, flag: number): void => {
     const row = since.length;
     const ownHash = paths.push(file.path);
     sought = file;
     soughtKey = undefined;
     const isOwnHash = ownHash !== undefined && file.deletionVector === undefined;
     const old = index.put(isOwnHash ? ownHash : keyHash(keySought()), row, isSought);
-    if (old !== undefined) until.set(old, version);
+    if (old !== undefined) {
+      until.set(old, version);
+      count(old, -1);
+    }
 
     const isLive = (flag & TOMBSTONE) === 0;
     since.push(version);
     until.push(Number.POSITIVE_INFINITY);
     sizes.push(file.size ?? Number.NaN);
+    const timeMs = isLive ? (file as LiveFile).modificationTime : (file as Remove).deletionTimestamp;
     times.push(timeMs ?? Number.NaN);
     flags.push(flag | (file.dataChange ? DATA_CHANGE : 0));
     partitions.push(partitionOf(file.partitionValues));
     extras.push(writeExtra(file));
     stats.push(isLive ? (file as LiveFile).stats : undefined);
-    const wasLive = old !== undefined && !isTombstone(old);
-    return {
-      files: (isLive ? 1 : 0) - (wasLive ? 1 : 0),
-      bytes: (isLive ? file.size! : 0) - (wasLive ? sizes.get(old!) : 0),
-    };
+    count(row, 1);
   };
 
   const isCurrent = (row: number, version: number) => since.get(row) <= version && version < until.get(row);
@@ -173,15 +179,16 @@ export function fileRows(root: string): FileRows {
     get length() {
       return since.length;
     },
+    get liveFiles() {
+      return totals[FILES]!;
+    },
+    get liveBytes() {
+      return totals[BYTES]!;
+    },
     expect: index.expect,
-    add: (version, file) => append(version, file, 0, file.modificationTime),
+    add: (version, file) => append(version, file, 0),
     remove: (version, tombstone) =>
-      append(
-        version,
-        tombstone,
-        TOMBSTONE | (tombstone.extendedFileMetadata ? EXTENDED : 0),
-        tombstone.deletionTimestamp,
-      ),
+      append(version, tombstone, TOMBSTONE | (tombstone.extendedFileMetadata ? EXTENDED : 0)),
     *files(version, matches, mayHold, filters = []) {
       const chosen = new Map<number, boolean>();
       const isChosen = (partition: number) => {

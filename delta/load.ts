@@ -171,19 +171,15 @@ export async function fromCheckpoint(
   const { version } = checkpoint;
   const empty = emptyState(store.root);
   const actions: Action[] = [];
-  let [numFiles, sizeBytes] = [0, 0];
   const pending = checkpoint.files.map((file) => file.path);
   const main = new Set(pending);
   let isMarked = false;
   for (let path = pending.shift(); path !== undefined; path = pending.shift()) {
     const file = path;
     const row = (row: CheckpointRow) => {
-      if ("add" in row || "remove" in row) {
-        const change =
-          "add" in row ? empty.rows.add(version, row.add) : empty.rows.remove(version, row.remove);
-        numFiles += change.files;
-        sizeBytes += change.bytes;
-      } else if ("sidecar" in row) {
+      if ("add" in row) empty.rows.add(version, row.add);
+      else if ("remove" in row) empty.rows.remove(version, row.remove);
+      else if ("sidecar" in row) {
         // A sidecar that names sidecars could lead in a circle.
         if (!main.has(file)) throw wrongCheckpoint(file, "a sidecar must not name others");
         pending.push(sidecarPath(row.sidecar));
@@ -201,7 +197,7 @@ export async function fromCheckpoint(
   const state = applyCommit(empty, { version, actions, modifiedMs: Math.floor(modifiedMs) });
   const needsTime = segment.commits.length === 0 && segment.checkpointCommit !== undefined;
   const timestampMs = needsTime ? await commitFileTime(store, state, signal) : state.timestampMs;
-  return { ...state, numFiles, sizeBytes, timestampMs };
+  return { ...state, timestampMs };
 }
 
 /** Wherever the URI of a sidecar points, the protocol keeps it in the log's own folder: a copied table still finds it. */

@@ -53,19 +53,16 @@ export function emptyState(root: string): LogState {
 export function applyCommit(state: LogState, commit: Commit): LogState {
   const { version, actions } = commit;
   const next = collect(state, actions);
-  let { numFiles, sizeBytes, bytesWritten } = state;
-  const count = (change: { files: number; bytes: number }) => {
-    numFiles += change.files;
-    sizeBytes += change.bytes;
-  };
+  const { rows } = state;
+  let { bytesWritten } = state;
   const remove = () => {
-    for (const action of actions) if ("remove" in action) count(state.rows.remove(version, action.remove));
+    for (const action of actions) if ("remove" in action) rows.remove(version, action.remove);
   };
   // The order within a commit has no meaning: removes first, so that remove(p) with add(p) leaves the add.
   if (!commit.isCompaction) remove();
   for (const action of actions) {
     if (!("add" in action)) continue;
-    count(state.rows.add(version, action.add));
+    rows.add(version, action.add);
     bytesWritten += action.add.size;
   }
   // Some writers leave both words on a file in a compaction: there the file came before it went.
@@ -75,10 +72,10 @@ export function applyCommit(state: LogState, commit: Commit): LogState {
     ...next,
     version,
     timestampMs: commitTime(next.metadata, info, Math.max(commit.modifiedMs, state.timestampMs + 1)),
-    numFiles,
-    sizeBytes,
+    numFiles: rows.liveFiles,
+    sizeBytes: rows.liveBytes,
     bytesWritten,
-    rows: state.rows,
+    rows,
     rowsWhenFresh: state.rowsWhenFresh,
   };
 }
