@@ -14,11 +14,12 @@ function reading(texts: (string | undefined)[]) {
   return {
     read,
     reaching(key: string, low: number, high: number, rows = texts.length) {
-      const reaches = bounds.reaching({ key, boundsOf, low, high }, rows, (row) => {
+      const all = Uint32Array.from({ length: rows }, (_, row) => row);
+      const chosen = bounds.reaching({ key, boundsOf, low, high }, all, rows, (row) => {
         read.push(row);
         return texts[row];
       });
-      return Array.from({ length: rows }, (_, row) => row).filter(reaches);
+      return [...chosen];
     },
   };
 }

@@ -12,12 +12,13 @@ export type BoundsFilter = {
 };
 
 export type FileBounds = {
-  /** Whether a row of the file may lie in what is asked for; `statsOf` is asked once a row. `rows` there are. */
+  /** Those of `candidates` in which a row of the file may lie in what is asked for; `statsOf` is asked once a row. `rows` there are in all. */
   reaching(
     filter: BoundsFilter,
+    candidates: Uint32Array,
     rows: number,
     statsOf: (row: number) => string | undefined,
-  ): (row: number) => boolean;
+  ): Uint32Array;
 };
 
 /** Columns that are kept, with sixteen bytes a row each. */
@@ -44,19 +45,22 @@ export function fileBounds(): FileBounds {
   };
 
   return {
-    reaching({ key, boundsOf, low, high }, rows, statsOf) {
+    reaching({ key, boundsOf, low, high }, candidates, rows, statsOf) {
       const column = columnFor(key, rows);
-      return (row) => {
-        const at = 2 * row;
-        if (column[at] === UNSEEN) {
-          const { min, max } = boundsOf(statsOf(row));
-          // Infinite bounds are as good as none, and so are those the wrong way around.
-          const isKnown = min <= max && Number.isFinite(min);
-          column[at] = isKnown ? min : Number.NaN;
-          column[at + 1] = isKnown ? max : Number.NaN;
-        }
-        return !(column[at + 1]! < low || column[at]! > high);
+      const look = (row: number) => {
+        const { min, max } = boundsOf(statsOf(row));
+        // Infinite bounds are as good as none, and so are those the wrong way around.
+        const isKnown = min <= max && Number.isFinite(min);
+        column[2 * row] = isKnown ? min : Number.NaN;
+        column[2 * row + 1] = isKnown ? max : Number.NaN;
       };
+      const chosen = new Uint32Array(candidates.length);
+      let count = 0;
+      for (const row of candidates) {
+        if (column[2 * row] === UNSEEN) look(row);
+        if (!(column[2 * row + 1]! < low || column[2 * row]! > high)) chosen[count++] = row;
+      }
+      return chosen.subarray(0, count);
     },
   };
 }

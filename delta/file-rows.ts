@@ -9,6 +9,7 @@ import { fileKey } from "./file-key.ts";
 import { rowsOf } from "./file-totals.ts";
 import { parseJson, stringifyJson } from "./json.ts";
 import { keyIndex } from "./key-index.ts";
+import { keptLiveRows, rowsOfPartitions } from "./live-rows.ts";
 import { numberColumn } from "./number-column.ts";
 import { keyHash, pathColumn } from "./path-column.ts";
 import { type PackedText, type Slice, sliceText } from "./slice.ts";
@@ -80,6 +81,7 @@ export function fileRows(root: string): FileRows {
   /** Live rows of files; UNSAID where the statistics do not tell. Looked up from the first file on, as far as was asked. */
   const records = numberColumn();
   const bounds = fileBounds();
+  const kept = keptLiveRows(partitions.get);
 
   /** In an array of doubles: a variable would make an object of each of its values, one for each row. */
   const totals = new Float64Array(2);
@@ -129,6 +131,7 @@ export function fileRows(root: string): FileRows {
 
   /** Ends the current row of the same file at `version` and appends the new one. */
   const append = (version: number, file: LiveFile | Remove, flag: number): void => {
+    kept.changed(version);
     const row = since.length;
     const ownHash = paths.push(file.path);
     sought = file;
@@ -190,23 +193,17 @@ export function fileRows(root: string): FileRows {
     remove: (version, tombstone) =>
       append(version, tombstone, TOMBSTONE | (tombstone.extendedFileMetadata ? EXTENDED : 0)),
     *files(version, matches, mayHold, filters = []) {
-      const chosen = new Map<number, boolean>();
-      const isChosen = (partition: number) => {
-        if (!matches) return true;
-        const known = chosen.get(partition);
-        if (known !== undefined) return known;
-        const answer = matches(partitionValues[partition]!);
-        chosen.set(partition, answer);
-        return answer;
-      };
+      const isLive = (row: number) => isCurrent(row, version) && !isTombstone(row);
       const end = since.length;
-      const reaches = filters.map((filter) => bounds.reaching(filter, end, stats.get));
-      for (let row = 0; row < end; row++) {
-        const partition = partitions.get(row);
-        if (!isCurrent(row, version) || isTombstone(row) || !isChosen(partition)) continue;
-        if (!reaches.every((reach) => reach(row))) continue;
+      if (matches === undefined && mayHold === undefined && filters.length === 0) {
+        for (let row = 0; row < end; row++) if (isLive(row)) yield addAt(row, stats.get(row));
+        return;
+      }
+      let chosen = rowsOfPartitions(kept.of(version, end, isLive), partitionValues, matches ?? (() => true));
+      for (const filter of filters) chosen = bounds.reaching(filter, chosen, end, stats.get);
+      for (const row of chosen) {
         const text = stats.get(row);
-        if (mayHold?.(text, partitionValues[partition]!) ?? true) yield addAt(row, text);
+        if (mayHold?.(text, partitionValues[partitions.get(row)]!) ?? true) yield addAt(row, text);
       }
     },
     *tombstones(version) {

@@ -17,6 +17,8 @@ const GREGORIAN = -12_219_292_800_000_000n;
 const MAY_BE_CUT = 32;
 /** Each goes through the text once: with more columns, parsing is faster. */
 const MAX_EXPRESSIONS = 4;
+/** Files that are parsed sooner than expressions for them are made. */
+const FEW_FILES = 8;
 /** Digits that survive being a double. */
 const EXACT_DIGITS = 15;
 /** No UTF-8 has this byte, so a text that ends in it is above all that start the same. */
@@ -32,9 +34,11 @@ type StatsReader = (text: string | undefined) => ColumnStats[] | undefined;
 export function quickStatsReader(columns: readonly PruneColumn[]): StatsReader {
   const parse = statsReader(columns);
   if (columns.length > MAX_EXPRESSIONS) return parse;
-  const expressions = columns.map(expressionFor);
+  let asked = 0;
+  let expressions: RegExp[] | undefined;
   return (text) => {
-    if (!text?.endsWith("}")) return parse(text);
+    if (!text?.endsWith("}") || ++asked <= FEW_FILES) return parse(text);
+    expressions ??= columns.map(expressionFor);
     const found: ColumnStats[] = [];
     for (const expression of expressions) {
       const parts = expression.exec(text);
@@ -51,8 +55,9 @@ export function boundsReader(
   column: PruneColumn,
 ): (text: string | undefined) => Pick<Facts, "min" | "max"> | undefined {
   const parse = statsReader([column]);
-  const expression = new RegExp(beforeNulls(column));
+  let expression: RegExp | undefined;
   return (text) => {
+    expression ??= new RegExp(beforeNulls(column));
     const parts = text?.endsWith("}") ? expression.exec(text) : null;
     let [min, max]: unknown[] = [textIn(parts?.[2]), textIn(parts?.[3])];
     if (min === undefined || max === undefined) {

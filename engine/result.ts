@@ -13,6 +13,7 @@ import {
   type DuckDBListValue,
   type DuckDBMapType,
   type DuckDBMapValue,
+  type DuckDBMaterializedResult,
   type DuckDBPreparedStatement,
   type DuckDBResult,
   type DuckDBStructType,
@@ -67,8 +68,13 @@ export type Result = {
 /** Lists of texts by the names of the parameters that they are. */
 type Lists = Readonly<Record<string, readonly string[]>>;
 
-/** `selectOnly`: refuses whatever is not exactly one SELECT. */
-export type StreamOptions = { selectOnly?: boolean; lists?: Lists };
+export type StreamOptions = {
+  /** Refuses whatever is not exactly one SELECT. */
+  selectOnly?: boolean;
+  /** There are few rows, which may be in memory all at once: that saves ways to another thread. Not for `selectOnly`, nor with `lists`. */
+  isSmall?: boolean;
+  lists?: Lists;
+};
 
 /**
  * Runs one statement and hands its rows on as they come. The engine has one connection: read the result to its end, or drop it,
@@ -118,6 +124,11 @@ export async function streamChunks(
       signal.removeEventListener("abort", interrupt);
     }
   }
+  const isAtOnce = options.isSmall && !options.selectOnly && Object.keys(lists).length === 0;
+  if (isAtOnce) {
+    const result = await guarded(() => connection.run(sql));
+    return { result, chunks: chunksOf(result) };
+  }
   const result = await guarded(() =>
     options.selectOnly ? streamSelect(connection, sql, lists) : streamPrepared(connection, sql, lists),
   );
@@ -156,6 +167,10 @@ export async function streamChunks(
     }
   }
   return { result, chunks: chunks() };
+}
+
+async function* chunksOf(result: DuckDBMaterializedResult): AsyncIterable<DuckDBDataChunk> {
+  for (let index = 0; index < result.chunkCount; index++) yield result.getChunk(index);
 }
 
 /** As the connection's own `stream`, which first looks for several statements: a way to another thread and back. */

@@ -12,20 +12,20 @@ const NO_COLUMN = 'NULL AS "lab nothing"';
 
 /**
  * The rows that the view of `createRelation` has, in the order of the files; undefined where that takes more than a text. Of the columns only
- * `names` (with the case of letters folded), where they are given: names that no column has are passed over. The text takes the list of the
- * `paths` as its parameter `list`: so they are looked at once, when it runs, and not before as well, when it is prepared.
+ * `names` (with the case of letters folded), where they are given: names that no column has are passed over. `listOf`
+ * says how the text names its files.
  */
 export function relationText({
   table,
   files,
   names,
-  list,
+  listOf,
 }: {
   table: RelationOptions["table"];
   files: readonly ScanFile[];
   names: ReadonlySet<string> | undefined;
-  list: string;
-}): { text: string; paths: string[] } | undefined {
+  listOf: (paths: readonly string[]) => string;
+}): string | undefined {
   const mode = mappingMode(table);
   const isPlain = files.every(({ deleted, only }) => deleted === undefined && only === undefined);
   if (mode === "id" || files.length === 0 || !isPlain) return undefined;
@@ -37,12 +37,11 @@ export function relationText({
   const constants = partitionConstants(parts, files, mode);
   if (constants === undefined) return undefined;
   const inFiles = columns.filter(({ field }) => !isPartition(field) && field.type !== "void");
-  const paths = files.map(({ file }) => literalPath(file));
-  const scan = `read_parquet($${list}, schema = ${schemaByName(inFiles, mode)}, hive_partitioning = false)`;
+  const paths = listOf(files.map(({ file }) => literalPath(file)));
+  const scan = `read_parquet(${paths}, schema = ${schemaByName(inFiles, mode)}, hive_partitioning = false)`;
   const values = columns.map(({ field, inner }) => {
     const value = constants.get(field) ?? valueInScan(inner, field, mode);
     return `${value} AS ${quoteName(field.name)}`;
   });
-  const text = `SELECT ${values.length > 0 ? values.join(", ") : NO_COLUMN} FROM ${scan} AS f`;
-  return { text, paths };
+  return `SELECT ${values.length > 0 ? values.join(", ") : NO_COLUMN} FROM ${scan} AS f`;
 }

@@ -9,7 +9,7 @@ import { encodePath } from "../delta/path.ts";
 import { localStore } from "../delta/store/local.ts";
 import type { DataType, StructField } from "../delta/types.ts";
 import { locateFiles } from "./data-files.ts";
-import { openEngine } from "./instance.ts";
+import { openEngine, textList } from "./instance.ts";
 import { stream, type Value } from "./result.ts";
 import { createRelation, type RelationOptions, type ScanFile } from "./scan.ts";
 import { relationText } from "./scan-text.ts";
@@ -65,11 +65,15 @@ async function setUp(t: TestContext) {
       try {
         const found = await run(sql);
         // Without a view it is the same.
-        const bare = relationText({ table: of, files: data.files, names: undefined, list: "files" });
-        if (bare !== undefined) {
-          const { text, paths } = bare;
-          const same = await run(`WITH t AS NOT MATERIALIZED (${text}) ${sql}`, { files: paths });
-          assert.deepEqual(same, found);
+        const lists: Record<string, readonly string[]> = {};
+        const listOf = (paths: readonly string[]) => {
+          lists.files = paths;
+          return "$files";
+        };
+        for (const how of [textList, listOf]) {
+          const text = relationText({ table: of, files: data.files, names: undefined, listOf: how });
+          if (text === undefined) continue;
+          assert.deepEqual(await run(`WITH t AS NOT MATERIALIZED (${text}) ${sql}`, lists), found);
         }
         return found;
       } catch (error) {
@@ -415,7 +419,7 @@ test("a relation is a text where nothing needs to be made for it, and of no more
     ...more,
   });
   const text = (files: readonly ScanFile[], names?: string[]) =>
-    relationText({ table: of, files, names: names && new Set(names), list: "files" })?.text;
+    relationText({ table: of, files, names: names && new Set(names), listOf: textList });
   const two = [file("2026-01-01"), file("2026-01-02")];
   assert.match(text([two[0]!])!, /CAST\(\('2026-01-01'\) AS DATE\) AS "day", f\.c1 AS "ID", f\.c2 AS "note"/);
   assert.match(
@@ -423,11 +427,9 @@ test("a relation is a text where nothing needs to be made for it, and of no more
     /^SELECT \[.*2026-01-02.*\]\[CAST\(f\.file_index AS BIGINT\) \+ 1\] AS "day" FROM/,
   );
   const named = text(two, ["id", "nothing"])!;
-  assert.match(named, /^SELECT f\.c1 AS "ID" FROM read_parquet\(\$files, /);
+  assert.match(named, /^SELECT f\.c1 AS "ID" FROM read_parquet\(\['\/x\[\[\]1\]\.parquet'/);
   assert.doesNotMatch(named, /note|2026/);
   assert.match(text(two, [])!, /^SELECT NULL AS "lab nothing" FROM/);
-  const { paths } = relationText({ table: of, files: two, names: undefined, list: "files" })!;
-  assert.deepEqual(paths, ["/x[[]1].parquet", "/x[[]1].parquet"]);
   assert.equal(text([]), undefined);
   assert.equal(text([file("2026-01-01", { deleted: new Float64Array(1) })]), undefined);
   assert.equal(text([file("2026-01-01", { only: new Float64Array(1) })]), undefined);
@@ -437,5 +439,5 @@ test("a relation is a text where nothing needs to be made for it, and of no more
     undefined,
   );
   const mapped = table([field("id", "long")], [], "id");
-  assert.equal(relationText({ table: mapped, files: two, names: undefined, list: "files" }), undefined);
+  assert.equal(relationText({ table: mapped, files: two, names: undefined, listOf: textList }), undefined);
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Engine, openEngine } from "../engine/instance.ts";
 import { parseSql } from "../engine/sql-tree.ts";
-import { mayFollowWith, namesIn } from "./named-columns.ts";
+import { givesOneRow, mayFollowWith, namesIn } from "./named-columns.ts";
 
 const signal = new AbortController().signal;
 let engine: Engine;
@@ -60,4 +60,23 @@ test("a WITH may stand before plain queries, and before none that has names for 
     "SUMMARIZE t",
   ])
     assert.equal(mayFollowWith(await tree(sql)), false, sql);
+});
+
+test("a statement gives one row that aggregates all it reads, and nothing beside", async () => {
+  for (const sql of [
+    "SELECT count(*), sum(a)::VARCHAR FROM t WHERE a > 1",
+    "SELECT MAX(a) FROM t HAVING max(a) > 1",
+  ])
+    assert.ok(givesOneRow(await tree(sql)), sql);
+  for (const sql of [
+    ...["SELECT a FROM t", "SELECT count(*) FROM t GROUP BY a", "SELECT count(*) FROM t GROUP BY ALL"],
+    ...["SELECT count(*) OVER () FROM t", "SELECT count(*), unnest(range(9)) FROM t"],
+    ...["SELECT unnest(max(a)) FROM t", "SELECT (SELECT max(a) FROM t), b FROM t"],
+    ...[
+      "SELECT max(a) FROM t UNION ALL SELECT a FROM t",
+      "SELECT count(*) FROM t GROUP BY GROUPING SETS ((a), ())",
+    ],
+    ...["FROM t", "VALUES (1), (2)", "SELECT array_agg(a) FROM t"],
+  ])
+    assert.ok(!givesOneRow(await tree(sql)), sql);
 });

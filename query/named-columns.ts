@@ -1,7 +1,7 @@
-/** Which columns of its tables a statement may mean, and whether the tables may stand before it as a WITH. */
+/** What of a statement can be seen before it runs: which columns it may mean, whether tables may stand before it as a WITH, whether it gives one row. */
 
 import { foldCase } from "../engine/prune-columns.ts";
-import { isNode, type Tree } from "../engine/sql-tree.ts";
+import { isNode, type Tree, type TreeNode } from "../engine/sql-tree.ts";
 import { isRelation, visit } from "./syntax-tree.ts";
 
 /** What may stand in a query that a WITH is put before: nothing that has its own names for tables, or asks for a table as such. */
@@ -39,9 +39,30 @@ export function namesIn(tree: Tree): ReadonlySet<string> | undefined {
       const [name = "", ...more] = node.column_names as string[];
       if (more.length === 0) alone.add(foldCase(name));
     }
-    for (const value of Object.values(node)) collect(value, names);
+    // Kinds of nodes are words of the parser.
+    for (const key in node) if (key !== "class" && key !== "type") collect(node[key], names);
   });
   return isAll || [...alone].some((name) => tables.has(name)) ? undefined : names;
+}
+
+/** Of each group they give one value; there are more of them, which are not known here. */
+const AGGREGATES = new Set(["count", "count_star", "sum", "avg", "min", "max"]);
+
+/** Whether a statement surely gives one row or none: it aggregates all that it reads. */
+export function givesOneRow(tree: TreeNode): boolean {
+  const [statement] = (tree.statements ?? []) as TreeNode[];
+  const node = statement?.node;
+  if (!isNode(node) || node.type !== "SELECT_NODE" || node.aggregate_handling !== "STANDARD_HANDLING")
+    return false;
+  const isGrouped = [node.group_expressions, node.group_sets].some((part) => (part as Tree[]).length > 0);
+  return !isGrouped && (node.select_list as Tree[]).every(aggregates);
+}
+
+/** Through casts, which give one value for each. */
+function aggregates(tree: Tree | undefined): boolean {
+  if (!isNode(tree)) return false;
+  if (tree.class === "CAST") return aggregates(tree.child);
+  return tree.class === "FUNCTION" && AGGREGATES.has(String(tree.function_name).toLowerCase());
 }
 
 function collect(value: Tree | undefined, names: Set<string>): void {

@@ -5,7 +5,7 @@ import type { Store } from "../delta/store/store.ts";
 import { locateFiles } from "../engine/data-files.ts";
 import type { FileCache } from "../engine/file-cache.ts";
 import { visibleRows } from "../engine/hidden-rows.ts";
-import { type Engine, quoteName } from "../engine/instance.ts";
+import { type Engine, quoteName, textList } from "../engine/instance.ts";
 import { allowedPathsOf, createRelation, type DataFiles, type RelationOptions } from "../engine/scan.ts";
 import { relationText } from "../engine/scan-text.ts";
 import type { Engines, EngineUse } from "./engines.ts";
@@ -32,8 +32,7 @@ export type Source = {
 export type Relations = {
   engine: Engine;
   /**
-   * What a statement begins with that reads the sources without views, and the lists of texts that it takes as parameters; undefined where it
-   * takes views, and they are made.
+   * What a statement begins with that reads the sources without views; undefined where it takes views, and they are made.
    */
   text: StatementStart | undefined;
   /** Makes the views that `text` stands for. */
@@ -44,7 +43,7 @@ export type Relations = {
   close(how?: { isDone?: boolean }): Promise<void>;
 };
 
-/** `lists` by the names of parameters. */
+/** `lists` by the names of the parameters that it takes them as. */
 export type StatementStart = { sql: string; lists: Readonly<Record<string, readonly string[]>> };
 
 export type Trust = "readers" | "any" | "strangers";
@@ -52,12 +51,17 @@ export type Trust = "readers" | "any" | "strangers";
 /**
  * `trust` is what is known of the statements that will run: "readers" change nothing beyond their own engine, "any" may, and
  * "strangers" can read the files of the views and nothing else. Rows that the table hides (`visibleRows`) are not in them. Default "readers", which may run in `engine`: it is closed with the relations.
- * With `asText` no view is made where none is needed. DATA_FILE_MISSING, UNSUPPORTED_FEATURE.
+ * With `asText` no view is made where none is needed, for a statement that is prepared first, or runs at once. DATA_FILE_MISSING, UNSUPPORTED_FEATURE.
  */
 export async function openRelations(
   reading: Reading,
   sources: readonly Source[],
-  options: { trust?: Trust; engine?: Engine | undefined; asText?: boolean; signal: AbortSignal },
+  options: {
+    trust?: Trust;
+    engine?: Engine | undefined;
+    asText?: "prepared" | "at once" | undefined;
+    signal: AbortSignal;
+  },
 ): Promise<Relations> {
   const { trust = "readers", signal } = options;
   const held: DataFiles[] = [];
@@ -89,7 +93,7 @@ export async function openRelations(
         await open.run(`CREATE OR REPLACE TEMP VIEW ${quoteName(view)} AS ${seen}`, { signal });
       }
     };
-    const text = options.asText ? withText(sources, held) : undefined;
+    const text = options.asText ? withText(sources, held, options.asText) : undefined;
     if (text === undefined) await makeViews();
     return {
       engine,
@@ -111,18 +115,27 @@ export async function openRelations(
   }
 }
 
-/** Each source under its name; undefined where one of them is no mere text. */
-function withText(sources: readonly Source[], held: readonly DataFiles[]): StatementStart | undefined {
+/**
+ * Each source under its name; undefined where one of them is no mere text. DuckDB looks at the files of a statement when it is prepared and again
+ * when it runs, but not at those of a parameter, which has no value before.
+ */
+function withText(
+  sources: readonly Source[],
+  held: readonly DataFiles[],
+  how: "prepared" | "at once",
+): StatementStart | undefined {
   const texts: string[] = [];
   const lists: Record<string, readonly string[]> = {};
   for (const [index, { view, table, names }] of sources.entries()) {
     const visible = visibleRows(table);
     const needed = visible && names ? new Set([...names, visible.column]) : names;
-    const list = `lab_files_${index}`;
-    const found = relationText({ table, files: held[index]!.files, names: needed, list });
-    if (found === undefined) return undefined;
-    lists[list] = found.paths;
-    const { text } = found;
+    const asParameter = (paths: readonly string[]) => {
+      lists[`lab_files_${index}`] = paths;
+      return `$lab_files_${index}`;
+    };
+    const listOf = how === "prepared" ? asParameter : textList;
+    const text = relationText({ table, files: held[index]!.files, names: needed, listOf });
+    if (text === undefined) return undefined;
     const seen = visible ? `SELECT * FROM (${text}) WHERE ${visible.condition}` : text;
     texts.push(`${quoteName(view)} AS NOT MATERIALIZED (${seen})`);
   }

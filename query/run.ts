@@ -9,7 +9,7 @@ import { type Column, stream, type Value } from "../engine/result.ts";
 import type { Catalog } from "./catalog.ts";
 import { type Cell, toCell } from "./cells.ts";
 import { filtersOf } from "./filters.ts";
-import { mayFollowWith, namesIn } from "./named-columns.ts";
+import { givesOneRow, mayFollowWith, namesIn } from "./named-columns.ts";
 import { openRelations, type Reading, type StatementStart, type Trust } from "./relations.ts";
 import { type AskedPoint, resolve } from "./resolve.ts";
 import { asSqlError, isReadError, isStatementError } from "./sql-error.ts";
@@ -62,7 +62,7 @@ export async function startQuery(
   options: StartOptions,
 ): Promise<RunningQuery> {
   const { signal, untrusted = false } = options;
-  const { relations, sources, runnable, ...how } = await prepare(context, sql, options);
+  const { relations, sources, runnable, isOneRow, ...how } = await prepare(context, sql, options);
   const files = {
     read: sources.reduce((sum, { adds }) => sum + adds.length, 0),
     total: relations.reduce((sum, { snapshot }) => sum + snapshot.numFiles, 0),
@@ -70,7 +70,10 @@ export async function startQuery(
   const opened = await openRelations(context, sources, { ...how, signal });
   let { sql: before, lists } = opened.text ?? NO_START;
   const start = async () => {
-    const run = () => stream(opened.engine, before + runnable.sql, signal, { selectOnly: untrusted, lists });
+    const run = () =>
+      stream(opened.engine, before + runnable.sql, signal, {
+        ...{ selectOnly: untrusted, isSmall: isOneRow, lists },
+      });
     if (before === "") return run();
     try {
       return await run();
@@ -129,7 +132,12 @@ async function prepare(context: QueryContext, sql: string, options: StartOptions
     const filters = readAll
       ? new Map<string, Predicate>()
       : await filtersOf(parser, statement, resolved, signal);
-    const asText = mayFollowWith(tree);
+    const isOneRow = !untrusted && givesOneRow(tree);
+    const asText = mayFollowWith(tree)
+      ? isOneRow
+        ? ("at once" as const)
+        : ("prepared" as const)
+      : undefined;
     const names = asText ? namesIn(tree) : undefined;
     const sources = relations.map(({ view, named, snapshot }) => ({
       ...{ view, table: snapshot, names, store: named.table.store },
@@ -138,7 +146,7 @@ async function prepare(context: QueryContext, sql: string, options: StartOptions
     const runnable = await statement.over(resolved.views);
     if (trust === "readers") engine = parser;
     isDone = true;
-    return { relations, sources, runnable, trust, asText, engine };
+    return { relations, sources, runnable, trust, asText, isOneRow, engine };
   } finally {
     if (engine === undefined) {
       if (isDone) parser.release();

@@ -25,6 +25,8 @@ const NO_ALIAS = new Set(
 
 /** The statement with each `[FOR] VERSION|TIMESTAMP AS OF value` after a table turned into an AT clause; all else as it is. */
 export function rewriteSpark(sql: string): Rewritten {
+  // Most statements say none of it, and need not be taken apart.
+  if (!/\bof\b/i.test(sql)) return { sql, toOriginal: (position) => position };
   const edits: Edit[] = [];
   const tokens = tokenize(sql);
   const word = (index: number) => {

@@ -50,8 +50,10 @@ function walk(
       inner = new Set([...inner, name]);
     }
   }
-  for (const [key, child] of Object.entries(tree)) {
-    if (key !== "cte_map") walk(child, inner, see);
+  // Most members are plain values, and the tree is walked several times for each statement.
+  for (const key in tree) {
+    const child = tree[key];
+    if (typeof child === "object" && child !== null && key !== "cte_map") walk(child, inner, see);
   }
 }
 
