@@ -32,6 +32,27 @@ export type MergeBenchResult = {
   /** Of the table as it was. */
   tableBytes: number;
   runs: MergeRun[];
+  /** Not measured where it is absent. */
+  scale?: ScaleRun[];
+};
+
+export const TABLES = "a table for each worker";
+export const ONE_TABLE = "one table, by buckets of the key";
+
+/** Workers at once, each a process of its own with the changes of its keys. */
+export type ScaleRun = {
+  kind: typeof TABLES | typeof ONE_TABLE;
+  workers: number;
+  /** From the start of all to the end of the last one, without the first batch of each. */
+  seconds: number;
+  /** Of all of them. */
+  changes: number;
+  batches: number;
+  cpuSeconds: number;
+  /** Times that small files were not joined, as another worker changed them first. */
+  uncompacted: number;
+  /** The load of the machine when it began. */
+  load: number;
 };
 
 /** From the second batch on. */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { batchesOf } from "./merge-scale.ts";
 import { customerBatches, expectedTotals } from "./merge-table.ts";
 
 const options = { rows: 500, batches: 6, size: 100, seed: 3 };
@@ -15,6 +16,27 @@ test("batches are what their seed says, of different keys each, later changes be
     [...order].sort((a, b) => a - b),
   );
   assert.deepEqual(new Set(batches.flat().map(({ kind }) => kind)), new Set(["upsert", "delete"]));
+});
+
+test("workers have all changes of a history between them, each key with one worker, in their order", () => {
+  const all = customerBatches(options).flat();
+  const parts = [0, 1, 2, 3].map((worker) =>
+    batchesOf({ rows: 500, batches: 6, changes: 100, seed: 3, worker, workers: 4 }).flat(),
+  );
+  assert.deepEqual(
+    parts.flat().sort((a, b) => a.at - b.at),
+    all,
+  );
+  const owners = parts.map((part) => new Set(part.map(({ id }) => id)));
+  assert.equal(
+    owners.reduce((sum, ids) => sum + ids.size, 0),
+    new Set(all.map(({ id }) => id)).size,
+  );
+  for (const part of parts)
+    assert.deepEqual(
+      part,
+      part.toSorted((a, b) => a.at - b.at),
+    );
 });
 
 test("what a table comes to is what its rows do, changed one by one", () => {

@@ -8,6 +8,7 @@ import { localStore } from "../delta/store/local.ts";
 import type { Table } from "../delta/table.ts";
 import type { DataType, StructType } from "../delta/types.ts";
 import { openEngine, quoteText } from "../engine/instance.ts";
+import { derivedFields, parsePartitioning } from "../engine/partitioning.ts";
 import { openWorkbench } from "../upkeep/workbench.ts";
 
 export const COLUMNS = {
@@ -33,28 +34,39 @@ export type Customer = {
 /** A change as both sides get it. */
 export type CustomerChange = Customer & { kind: "upsert" | "delete"; at: number };
 
+export const BUCKETS = 4;
 const FILES = 10;
 const CITIES = ["Bern", "Basel", "Chur", "Genf", "Thun"];
 
 /** A table of `rows` customers in ten files, by increasing id, in `folder`. */
 export async function makeCustomers(
   folder: string,
-  options: { rows: number; isKeyed: boolean; hasVectors: boolean },
+  options: {
+    rows: number;
+    isKeyed: boolean;
+    hasVectors: boolean;
+    /** Partitioned by `BUCKETS` buckets of the key. */
+    isBucketed?: boolean;
+  },
   signal: AbortSignal,
 ): Promise<Table> {
-  const { rows, isKeyed, hasVectors } = options;
+  const { rows, isKeyed, hasVectors, isBucketed = false } = options;
   const fields = Object.entries(COLUMNS).map(([name, type]) => ({
     name,
     type,
     nullable: true,
     metadata: {},
   }));
-  const schema: StructType = { type: "struct", fields: isKeyed ? [...fields, CDC_FIELD] : fields };
+  const { columns: partitionColumns, derived } = parsePartitioning(
+    isBucketed ? [`bucket(${BUCKETS},id)`] : [],
+  );
+  const all = [...fields, ...(isKeyed ? [CDC_FIELD] : []), ...derivedFields(fields, derived)];
+  const schema: StructType = { type: "struct", fields: all };
   const configuration = {
     ...(isKeyed ? keyedProperties(["id"], { deletes: "hidden" }) : {}),
     "delta.enableDeletionVectors": String(hasVectors),
   };
-  const table = await createTable(localStore(folder), { schema, configuration }, signal);
+  const table = await createTable(localStore(folder), { schema, configuration, partitionColumns }, signal);
   const bench = await openWorkbench(table, { scratchDir: `${folder}-scratch` });
   try {
     const readSnapshot = await table.latest(signal);
@@ -65,9 +77,12 @@ export async function makeCustomers(
         ? `, {src: 'postgresql/shop', hi: 0::BIGINT, lo: range, sub: 0::BIGINT, ts: ${SEEN}, snapshot: true, deleted: false,
           partition: 0::INTEGER, "offset": range, generation: 0::INTEGER, missing: NULL::VARCHAR[]} AS _cdc`
         : "";
+      const bucket = isBucketed
+        ? `, (('0x' || left(md5(range::VARCHAR), 8))::BIGINT % ${BUCKETS})::INTEGER AS id_bucket`
+        : "";
       const select = `SELECT range AS id, 'customer ' || range AS name, 'c' || range || '@example.org' AS email,
         ['Bern', 'Basel', 'Chur', 'Genf', 'Thun'][1 + range % 5] AS city, range % 1000 / 4.0 AS balance, ${SEEN} AS seen,
-        md5(range::VARCHAR) || md5((range + 1)::VARCHAR) AS note${cdc} FROM range(${from}, ${to})`;
+        md5(range::VARCHAR) || md5((range + 1)::VARCHAR) AS note${cdc}${bucket} FROM range(${from}, ${to})`;
       adds.push(...(await bench.write(readSnapshot, `(${select})`, { dataChange: true, signal })));
     }
     bench.settle();

@@ -10,15 +10,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { fold } from "../cdc/fold.ts";
-import { openMerger } from "../cdc/merge/merger.ts";
-import { openEncoder } from "../columnar/open-encoder.ts";
-import { LabError } from "../core/errors.ts";
-import { openTable } from "../delta/open.ts";
-import { localStore } from "../delta/store/local.ts";
 import type { Table } from "../delta/table.ts";
-import { openWorkbench } from "../upkeep/workbench.ts";
 import { load } from "./machine.ts";
+import { mergeOurs } from "./merge-ours.ts";
 import {
   COPIES,
   changesPerSecond,
@@ -27,14 +21,15 @@ import {
   PEER,
   VECTORS,
 } from "./merge-run.ts";
+import { benchScale } from "./merge-scale.ts";
 import {
-  asChange,
   type CustomerChange,
   customerBatches,
   expectedTotals,
   makeCustomers,
   writeBatches,
 } from "./merge-table.ts";
+import { requireTotals } from "./merge-totals.ts";
 import { pythonPackages } from "./python.ts";
 
 export type MergeBenchOptions = {
@@ -45,17 +40,17 @@ export type MergeBenchOptions = {
   changes: number;
   seed: number;
   rounds: number;
+  /** Of all workers together, for each number of them; 0: that is not measured. */
+  scaleBatches: number;
   say: (line: string) => void;
   signal: AbortSignal;
 };
 
-const MEMORY_BYTES = 512 * 1024 * 1024;
 const THREADS = 2;
-const COMPACT_EVERY = 16;
 
 /** INTERNAL if a table does not hold what the changes come to. */
 export async function benchMerge(options: MergeBenchOptions): Promise<MergeBenchResult> {
-  const { rows, batches, changes, seed, rounds, say, signal } = options;
+  const { rows, batches, changes, seed, rounds, scaleBatches, say, signal } = options;
   const packages = await pythonPackages(new URL("./merge-peer.txt", import.meta.url), signal);
   const folder = await mkdtemp(join(tmpdir(), "lab-bench-"));
   try {
@@ -95,6 +90,8 @@ export async function benchMerge(options: MergeBenchOptions): Promise<MergeBench
         for (const name of ["table", "table-scratch", "scratch"])
           await rm(join(folder, name), { recursive: true, force: true });
       }
+    if (scaleBatches > 0)
+      result.scale = await benchScale({ rows, batches: scaleBatches, changes, seed, folder, say, signal });
     return result;
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -109,40 +106,9 @@ async function ours(
   scratchDir: string,
   signal: AbortSignal,
 ): Promise<Used> {
-  const limits = { memoryLimitBytes: MEMORY_BYTES, threads: THREADS };
-  const encoder = await openEncoder({ stagingDir: join(scratchDir, "staging"), ...limits });
-  const merger = openMerger({
-    ...{ encoder, scratchDir, ...limits, topic: "customers", onUnknownField: "add", now: Date.now },
-    ...{ compactEvery: COMPACT_EVERY, indexBytes: Number.POSITIVE_INFINITY, onIndexOver: () => {} },
-    onCompactionFailure: (error) => {
-      throw error;
-    },
-  });
-  try {
-    let snapshot = await table.latest(signal);
-    const seconds: number[] = [];
-    let used = process.cpuUsage();
-    for (const [n, batch] of batches.entries()) {
-      const changes = batch.map(asChange);
-      const startedMs = performance.now();
-      if (n === 1) used = process.cpuUsage();
-      const done = await merger.apply({
-        ...{ table, snapshot, folded: fold(changes, []), schema: snapshot.schema, keyColumns: ["id"] },
-        ...{ txns: [{ appId: "lab/customers-0", version: changes.at(-1)!.place.offset }], readTxns: [] },
-        ...{ lab: (counts) => ({ counts }), signal },
-      });
-      if (done.kind !== "committed")
-        throw new LabError("INTERNAL", `batch ${n} was not committed: ${done.kind}`);
-      snapshot = done.snapshot;
-      await table.maintain(snapshot, signal);
-      seconds.push((performance.now() - startedMs) / 1000);
-    }
-    const { user, system } = process.cpuUsage(used);
-    return { ...timesOf(seconds), cpuSeconds: (user + system) / 1e6 };
-  } finally {
-    await merger.close();
-    await encoder.close();
-  }
+  const options = { scratchDir, threads: THREADS, partition: 0 };
+  const { seconds, cpuSeconds } = await mergeOurs(table, batches, options, signal);
+  return { ...timesOf(seconds), cpuSeconds };
 }
 
 async function peer(
@@ -168,33 +134,6 @@ function timesOf([first = 0, ...others]: readonly number[]): Omit<Used, "cpuSeco
     firstSeconds: first,
     longestSeconds: Math.max(0, ...others),
   };
-}
-
-async function requireTotals(
-  place: string,
-  expected: { rows: number; balance: number },
-  folder: string,
-  signal: AbortSignal,
-): Promise<void> {
-  const table = await openTable(localStore(place), signal);
-  const snapshot = await table.latest(signal);
-  const bench = await openWorkbench(table, { scratchDir: join(folder, "check") });
-  try {
-    await bench.view("t", snapshot, [...snapshot.files()], signal);
-    const isKeyed = snapshot.schema.fields.some(({ name }) => name === "_cdc");
-    const [found] = await bench.engine.rows(
-      `SELECT count(*) AS rows, count(DISTINCT id) AS ids, sum(balance) AS balance FROM t${isKeyed ? " WHERE NOT coalesce(_cdc.deleted, false)" : ""}`,
-      { signal },
-    );
-    const { rows, ids, balance } = found!;
-    if (Number(rows) === expected.rows && rows === ids && balance === expected.balance) return;
-    throw new LabError(
-      "INTERNAL",
-      `the table has ${rows} rows of ${ids} keys and balance ${balance}, not ${expected.rows} and ${expected.balance}`,
-    );
-  } finally {
-    await bench.close();
-  }
 }
 
 async function bytesOf(place: string): Promise<{ data: number; log: number }> {

@@ -1,7 +1,7 @@
 /** The section of the page about changes applied to a keyed table. Pure. */
 
 import { exact, table, three, when } from "./markdown.ts";
-import { changesPerSecond, type MergeBenchResult, type MergeRun } from "./merge-run.ts";
+import { changesPerSecond, type MergeBenchResult, type MergeRun, type ScaleRun } from "./merge-run.ts";
 import type { PageRecord } from "./results.ts";
 import { spread } from "./spread.ts";
 
@@ -29,6 +29,29 @@ export function mergeRows(result: MergeBenchResult): { heads: string[]; rows: st
   return { heads, rows };
 }
 
+/** Workers at once, each number of them in a row. */
+export function scaleRows(scale: readonly ScaleRun[]): { heads: string[]; rows: string[][] } {
+  const heads = [
+    "changes to",
+    "workers",
+    "changes/s",
+    "by those of one",
+    "CPU ms a batch",
+    "of what is wanted",
+  ];
+  const rate = (run: ScaleRun) => run.changes / run.seconds;
+  const rows = scale.map((run) => {
+    const one = scale.find(({ kind, workers }) => kind === run.kind && workers === 1);
+    return [
+      ...[run.kind, exact(run.workers), exact(Math.round(rate(run)))],
+      one === undefined ? "" : exact(rate(run) / rate(one)),
+      exact((run.cpuSeconds / run.batches) * 1000),
+      `${exact(rate(run) / WANTED)} times`,
+    ];
+  });
+  return { heads, rows };
+}
+
 /** What the middle round of ours makes of 500 million changes a day, in words. */
 export function mergeReach({ runs, changes }: MergeBenchResult): string {
   const [first] = runs;
@@ -46,5 +69,18 @@ The first batch reads the keys of the table, and is in no other figure but those
 
 ${table(heads, rows)}
 
-${mergeReach(result)} Joining small files, checkpoints and the column that orders changes are in it. \`deltalake\` is its \`merge\` of the same batches into the same rows.`;
+${mergeReach(result)} Joining small files, checkpoints and the column that orders changes are in it. \`deltalake\` is its \`merge\` of the same batches into the same rows.${scaled(result)}`;
+}
+
+function scaled({ scale = [], changes }: MergeBenchResult): string {
+  if (scale.length === 0) return "";
+  const { heads, rows } = scaleRows(scale);
+  return `
+
+**By workers.** The same changes, parted by their keys as a topic's partitions part them; each worker is a process of its own on this machine, and merges batches of ${exact(changes)}. What is
+wanted is 500 million changes a day.
+
+${table(heads, rows)}
+
+Workers with a table each have nothing in common but the machine. Those of one table race for its versions, and each follows what the others write.`;
 }

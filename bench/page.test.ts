@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { isLabError } from "../core/errors.ts";
 import { CLONE, COMPILED } from "./contender.ts";
 import { goalsOf } from "./goals.ts";
-import { PEER, VECTORS } from "./merge-run.ts";
+import { PEER, TABLES, VECTORS } from "./merge-run.ts";
 import { pageRecords, performancePage } from "./page.ts";
 import { pageCharts } from "./page-charts.ts";
 import { type PageRecord, readResults } from "./results.ts";
@@ -135,6 +135,10 @@ const MERGE = {
   result: {
     ...{ rows: 1_000_000, batches: 101, changes: 1000, seed: 1, rounds: 1, tableBytes: 32e6 },
     runs: [merged(VECTORS, 101, 5), merged(PEER, 11, 20)],
+    scale: [1, 2].map((workers) => ({
+      ...{ kind: TABLES, workers, seconds: 10 / workers, changes: 100_000, batches: 100 },
+      ...{ cpuSeconds: 10 + workers, uncompacted: 0, load: 0.25 },
+    })),
   },
 } satisfies PageRecord as PageRecord;
 const ALL = [INGEST, LATENCY, MEMORY, START, PROFILE, QUERY, OPEN, COMMIT, MERGE];
@@ -168,6 +172,7 @@ test("every number of the results is on the page, as it was measured", () => {
     "| 100,000 | 12 | 120 | 4.5 / 4.5 / 4.5 |",
     "| lab | 8 | 200 | 1.5 | not known | 0.75 |",
     "| deltalake | 11 | 500 / 500 / 500 | 1,000 / 1,000 / 1,000 | 1.25 / 1.25 / 1.25 | 0.5 / 0.5 / 0.5 | 100 / 100 / 100 | 20 / 20 / 20 |",
+    "| a table for each worker | 2 | 20,000 | 2 | 120 | 3.46 times |",
     "one worker with deletion vectors does 3.5 times that",
     "| changes/s into a keyed table, by those of deltalake's merge | more than 1 times | 40.0 times | yes |",
     "- 2 cores (A & B <fast>), 8 GiB, linux 6.1",

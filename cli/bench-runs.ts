@@ -104,7 +104,15 @@ const replay: Bench = async (values, around) => {
 const merge: Bench = async ({ messages: rows = 1_000_000, commits = 200, rounds = 3, seed }, around) => {
   const { benchMerge } = await import("../bench/merge.ts");
   const { mergeText } = await import("./bench-merge-text.ts");
-  const result = await benchMerge({ rows, batches: commits, changes: 1000, seed, rounds, ...around });
+  const result = await benchMerge({
+    rows,
+    batches: commits,
+    changes: 1000,
+    seed,
+    rounds,
+    scaleBatches: Math.ceil(commits / 2),
+    ...around,
+  });
   return { result, text: mergeText(result) };
 };
 
