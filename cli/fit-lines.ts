@@ -15,9 +15,11 @@ export function fitLines(
   const widths = columnWidths(shown);
   return [
     ...shown.map(({ mark, cells, indent }) => {
-      const padded = cells.map((cell, n) => cell.padEnd(widths.get(`${indent}:${n}`) ?? 0)).join("  ");
-      const line = `${mark.padEnd(4)} ${padded}`.trimEnd();
-      return paint(mark, fitTo(line, columns));
+      const padded = cells.map((cell, n) => cell.padEnd(widths.get(`${indent}:${n}`) ?? 0));
+      const aligned = `${mark.padEnd(4)} ${padded.join("  ")}`.trimEnd();
+      // Where columns would push what is told off a narrow screen, only the first one is kept.
+      const close = `${mark.padEnd(4)} ${[padded[0] ?? "", ...cells.slice(1)].join("  ")}`.trimEnd();
+      return paint(mark, fitTo(aligned.length < columns ? aligned : close, columns));
     }),
     ...(hidden > 0 ? [`     +${hidden} more`] : []),
   ];

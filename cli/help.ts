@@ -7,6 +7,9 @@ import type { Screen } from "./screen.ts";
 
 const EXITS = "0 fine; 1 failed; 2 wrong usage or configuration; 3 a check said no";
 
+/** By so much a command gets longer where it is typed as `node bin/lab.js` (`asTyped`). */
+const TYPED_MORE = "node bin/lab.js".length - "lab".length;
+
 /** By the beginning of their flags. */
 const GROUPS: readonly (readonly [title: string, flags: RegExp])[] = [
   ["When rows are committed", /^--flush-/],
@@ -22,7 +25,7 @@ export function commandHelp(command: Command, screen: Screen): string {
   const width = screen.columns();
   const own = Object.values(command.settings);
   const lines = [
-    `${command.summary}.`,
+    ...wrap(`${command.summary}.`, width),
     "",
     bold("Examples"),
     ...command.examples.map((example) => `  ${example}`),
@@ -40,9 +43,9 @@ export function commandHelp(command: Command, screen: Screen): string {
     ...Object.values(COMMON).map((one) => option(one, width)),
     "",
     ...(command.seeAlso.length > 0
-      ? [`See also: ${command.seeAlso.map((name) => `lab ${name}`).join(", ")}`]
+      ? wrap(`See also: ${command.seeAlso.map((name) => `lab ${name}`).join(", ")}`, width - TYPED_MORE)
       : []),
-    dim(`Exit status: ${EXITS}.`),
+    ...wrap(`Exit status: ${EXITS}.`, width).map(dim),
   ];
   return `${lines.join("\n")}\n`;
 }
@@ -66,15 +69,20 @@ export function overview(commands: readonly Command[], screen: Screen): string {
     "Kafka to Delta Lake, exactly once, on one laptop.",
     "",
     bold("Start"),
-    "  lab up                     the whole lab, on http://localhost:8080",
+    "  lab up",
     '  lab query "SELECT count(*) FROM orders"',
     "  lab status",
+    "",
+    ...wrap("`lab up` runs all of it, with a page on http://localhost:8080.", width - TYPED_MORE),
     "",
     bold("Commands"),
     ...shown.map(({ name, summary }) => row(`  ${name}`, summary, 14, width)),
     "",
-    "`lab help COMMAND` tells more. Settings are read from flags, environment, ./lab.yaml, in this order.",
-    dim(`Exit status: ${EXITS}.`),
+    ...wrap(
+      "`lab help COMMAND` tells more. Settings are read from flags, environment, ./lab.yaml, in this order.",
+      width - TYPED_MORE,
+    ),
+    ...wrap(`Exit status: ${EXITS}.`, width).map(dim),
   ];
   return `${lines.join("\n")}\n`;
 }

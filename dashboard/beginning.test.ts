@@ -21,7 +21,7 @@ const orders = {
 test("a page that hears from the lab does not say that it connects", () => {
   assert.equal(beginningOf(state({}))?.picker, "Connecting...");
   const found = beginningOf(state({ connection: live }));
-  assert.deepEqual([found?.picker, found?.verdict], ["Looking for tables...", "Not counted yet"]);
+  assert.deepEqual([found?.picker, found?.verdict], ["Looking...", "Not counted yet"]);
 });
 
 test("without tables the page says what there is to do: to begin, to produce, to wait", () => {

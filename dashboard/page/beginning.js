@@ -9,7 +9,7 @@ import { many } from "./format.js";
 /** Null once there are tables. @param {Pick<State, "tables" | "flow" | "connection">} state @returns {Beginning | null} */
 export function beginningOf({ tables, flow, connection }) {
   if (tables === null) {
-    const picker = connection.status === "live" ? "Looking for tables..." : "Connecting...";
+    const picker = connection.status === "live" ? "Looking..." : "Connecting...";
     return { picker, verdict: "Not counted yet", text: "", commands: [] };
   }
   if (tables.tables.length > 0) return null;
