@@ -118,6 +118,8 @@ export async function openLake(options: LakeOptions): Promise<Lake> {
   const { memoryLimitBytes, threads } = work;
   const tempDir = join(folder, "spill");
   const engine = await openEngine({ memoryLimitBytes, threads, tempDir, keepsFiles: false });
+  // How many rows files have is a guess there, and a wrong one puts the large side of a join into memory: tables join here as they are written, the small one last.
+  await engine.run("SET disabled_optimizers = 'join_order,build_side_probe_side'", { signal });
   const close = async () => {
     engine.close();
     await rm(folder, { recursive: true, force: true });
@@ -298,7 +300,7 @@ async function largestKept(reading: Reading, after: Progress) {
   if (raw === undefined) return null;
   let largest: { bytes: number; place: string } | null = null;
   const query = `SELECT max({bytes: octet_length(${raw}) + coalesce(octet_length(${key}), 0), part: part, off: off}) AS most
-    FROM candidates AS c JOIN "window" AS w ON w."lab file" = c."lab file" AND w."lab row" = c."lab row"
+    FROM "window" AS w JOIN candidates AS c ON w."lab file" = c."lab file" AND w."lab row" = c."lab row"
     WHERE ${raw} IS NOT NULL AND ${isBehind(after)}`;
   for await (const { most } of overFiles(reading, "true", query)) {
     if (most === null) continue;

@@ -91,8 +91,8 @@ async function* readWindow(
   );
   const chunks = columnChunks(
     engine,
-    `SELECT ${recordColumns(origin, plan, rows.told).join(", ")} FROM chosen AS c
-     JOIN "window" AS w ON w."lab file" = list_position([${places.join(", ")}], c.file) - 1 AND w."lab row" = c."row" ORDER BY c.n`,
+    `SELECT ${recordColumns(origin, plan, rows.told).join(", ")} FROM "window" AS w
+     JOIN chosen AS c ON w."lab file" = list_position([${places.join(", ")}], c.file) - 1 AND w."lab row" = c."row" ORDER BY c.n`,
     signal,
   );
   let last: LakeRecord | undefined;

@@ -101,9 +101,9 @@ export async function chooseRows(engine: Engine, { until }: Window, signal: Abor
   const inWindow = until === null ? "true" : `wm < ${end}`;
   await engine.run(
     `CREATE OR REPLACE TEMP TABLE chosen AS
-     SELECT file, "row", idx, row_number() OVER (ORDER BY wm, part, gen, off, idx, file, "row") AS n
-     FROM (SELECT * FROM seen WHERE ${inWindow}
-       QUALIFY row_number() OVER (PARTITION BY part, gen, off, idx ORDER BY file, "row") = 1)`,
+     SELECT file, "row", idx, row_number() OVER placed AS n
+     FROM (SELECT * FROM seen WHERE ${inWindow}) WINDOW placed AS (ORDER BY wm, part, gen, off, idx, file, "row")
+     QUALIFY lag({part: part, gen: gen, off: off, idx: idx}) OVER placed IS DISTINCT FROM {part: part, gen: gen, off: off, idx: idx}`,
     { signal },
   );
   const [count] = await engine.rows("SELECT count(*) AS n FROM chosen", { signal });
