@@ -23,10 +23,10 @@ export type Context = {
   signal: AbortSignal;
   screen: Screen;
   /**
-   * Opens the log of the process, on stderr. With `clear` someone looks at what is drawn there, which that takes away: only warnings are told
-   * then, in sentences, unless --verbose or --json asks for all as it is.
+   * Opens the log of the process, on stderr. `clear` takes away what is drawn there in place: on a terminal only warnings are told then, in
+   * sentences, unless --verbose or --json asks for all as it is.
    */
-  openLog(options?: { clear?: (() => void) | undefined }): Promise<Log>;
+  openLog(options?: { clear?: () => void }): Promise<Log>;
   /** What every command takes. */
   common: Values<typeof COMMON>;
   /** The lab.yaml of the working directory, if there is one. */

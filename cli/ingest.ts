@@ -86,7 +86,7 @@ export async function runIngest(
   const { signal, env, screen } = context;
   let watch: StreamWatch | null = null;
   const isLookedAt = screen.isNoteLive && !context.common.verbose && !context.common.json;
-  const log = await context.openLog({ clear: isLookedAt ? () => watch?.clear() : undefined });
+  const log = await context.openLog({ clear: () => watch?.clear() });
   const streams = streamOptions(values, context.lab);
   const access = await kafkaAccess(values, context);
   const asked = registryAccess(values, env);

@@ -84,7 +84,8 @@ async function runCommand(
   const openLog: Context["openLog"] = async ({ clear } = {}) => {
     const { createLog } = await import("../core/log.ts");
     if (common.verbose) return createLog(command.name, { level: "debug" });
-    if (clear === undefined || common.json) return createLog(command.name, { level: "info" });
+    if (clear === undefined || common.json || !screen.isNoteLive)
+      return createLog(command.name, { level: "info" });
     const { logForPeople } = await import("./log-for-people.ts");
     return createLog(command.name, { level: "warn", to: logForPeople(screen, clear) });
   };
