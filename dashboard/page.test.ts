@@ -269,6 +269,47 @@ test("5,000 versions fit a wide strip in part, a narrow one in a smaller part, a
   );
 });
 
+test("a stream that failed looks broken and says why; what went wrong last is told once it is well again, too", () => {
+  const at = (seconds: number) => new Date(Date.parse("2026-11-29T20:00:00Z") + seconds * 1000).toISOString();
+  const error = (code: string, seconds: number) => ({ code, message: `${code} it was`, at: at(seconds) });
+  const ingester = (change: object) => ({
+    ...{ name: "ingest", status: "answering", state: "running", reason: null, lastError: null },
+    ...{ buffer: { rows: 0, bytes: 0 }, lastCommit: null, ...change },
+  });
+  const stream = (...ingesters: object[]) => ({
+    ...{ topic: "orders", table: "orders", records: "5", producedPerSecond: 0, lag: "3", lagSeconds: 1 },
+    ...{ producers: [], quietSince: null, ingestedPerSecond: 0, partitions: [], ingesters },
+  });
+  const failed = stream(ingester({}), ingester({ state: "failed", lastError: error("TOPIC_RESET", 1) }));
+  const station = words.stationsOf(failed, null, 0)[2];
+  assert.deepEqual([station.condition, station.note], ["dead", "failed: TOPIC_RESET: TOPIC_RESET it was"]);
+  const well = stream(
+    ingester({ lastError: error("STORE_UNREACHABLE", 2) }),
+    ingester({ lastError: error("BROKER_UNREACHABLE", 1) }),
+  );
+  assert.equal(words.stationsOf(well, null, 0)[2].condition, "ok");
+  assert.match(
+    words.lastErrorText(well),
+    /^Last error .*20:00:02Z: STORE_UNREACHABLE it was \(STORE_UNREACHABLE\)$/,
+  );
+  assert.equal(words.lastErrorText(stream(ingester({}))), "");
+  assert.equal(words.lastErrorText(null), "");
+});
+
+test("the table's station tells version, rows and files", () => {
+  const summary = {
+    name: "orders",
+    version: 1204,
+    rows: "12480",
+    numFiles: 9,
+    sizeBytes: "66867",
+    problem: null,
+  };
+  const of = (change: object) => words.stationsOf(null, { ...summary, ...change }, 0)[3];
+  assert.deepEqual([of({}).value, of({}).note], ["version 1,204", "12,480 rows, 9 files, 65.3 KiB"]);
+  assert.match(of({ rows: null }).note, /^rows not told, /);
+});
+
 test("stations say unknown where nothing is known, and an idle partition is quiet, not broken", () => {
   const labels = (stations: { label: string; condition: string }[]) =>
     stations.map((s) => [s.label, s.condition]);

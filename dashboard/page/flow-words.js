@@ -18,12 +18,7 @@ const QUIET_AFTER_MS = 10_000;
  */
 export function stationsOf(stream, table, now) {
   const isFirst = table === null;
-  return [
-    producerOf(stream, now),
-    topicOf(stream, isFirst, now),
-    ingesterOf(stream, now),
-    tableOf(stream, table),
-  ];
+  return [producerOf(stream, now), topicOf(stream, isFirst, now), ingesterOf(stream, now), tableOf(table)];
 }
 
 /** The stream that fills a table, also its table of dead letters. @param {import("../flow.ts").Flow | null} flow @param {string | null} table */
@@ -118,6 +113,13 @@ function ingesterOf(stream, now) {
   const failing = ingesters.find((ingester) => ingester.status !== "answering");
   if (failing !== undefined)
     return { label: "Ingester", name, condition: "dead", value: lag, note: silence(failing) };
+  const failed = ingesters.find((ingester) => ingester.state === "failed");
+  if (failed !== undefined) {
+    const { lastError, reason } = failed;
+    const why =
+      lastError === null ? (reason ?? "no reason given") : `${lastError.code}: ${lastError.message}`;
+    return { label: "Ingester", name, condition: "dead", value: lag, note: `failed: ${why}` };
+  }
   const paused = ingesters.find((ingester) => ingester.state === "paused" || ingester.state === "stopped");
   if (paused !== undefined) {
     const why = paused.reason ?? paused.lastError?.message ?? "no reason given";
@@ -144,8 +146,8 @@ function ingesterOf(stream, now) {
   };
 }
 
-/** @param {FlowStream | null} stream @param {import("../tables.ts").TableSummary | null} table @returns {Station} */
-function tableOf(stream, table) {
+/** @param {import("../tables.ts").TableSummary | null} table @returns {Station} */
+function tableOf(table) {
   if (table === null) return { label: "Table", name: "none yet", condition: "none", value: "-", note: "" };
   if (table.problem !== null)
     return {
@@ -155,12 +157,18 @@ function tableOf(stream, table) {
       value: "-",
       note: `${table.problem.message} (${table.problem.code})`,
     };
-  const commits =
-    stream?.ingesters.flatMap(({ lastCommit }) => (lastCommit === null ? [] : [lastCommit])) ?? [];
-  const last = commits.sort((a, b) => b.version - a.version)[0];
-  const took = last === undefined ? "" : `, last commit took ${duration(last.durationMs)}`;
+  const rows = table.rows === null ? "rows not told" : many(table.rows, "row");
   return {
     ...{ label: "Table", name: table.name, condition: "ok", value: `version ${count(table.version)}` },
-    note: `${many(table.numFiles, "file")}, ${bytes(table.sizeBytes)}${took}`,
+    note: `${rows}, ${many(table.numFiles, "file")}, ${bytes(table.sizeBytes)}`,
   };
+}
+
+/** What went wrong last with a stream, also once it is well again; empty where nothing did. @param {FlowStream | null} stream */
+export function lastErrorText(stream) {
+  const errors = [...(stream?.ingesters ?? []), ...(stream?.producers ?? [])].flatMap(
+    ({ lastError }) => lastError ?? [],
+  );
+  const [last] = errors.sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
+  return last === undefined ? "" : `Last error ${clock(last.at)}: ${last.message} (${last.code})`;
 }

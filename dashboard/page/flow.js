@@ -2,7 +2,7 @@
 
 import { formatAddress, NOWHERE } from "./address.js";
 import { byId, drawSpark, h, keepInLine, setAttribute, setText, sparkline } from "./dom.js";
-import { stationsOf, streamOf } from "./flow-words.js";
+import { lastErrorText, stationsOf, streamOf } from "./flow-words.js";
 import { clock, count, duration, rate } from "./format.js";
 import { summaryOf, view } from "./state.js";
 
@@ -33,7 +33,12 @@ export function flowView() {
           }
         },
       );
-      setText(byId("flow-note"), flow?.problem ? `${flow.problem.message} (${flow.problem.code})` : "");
+      const note = byId("flow-note");
+      const problem = flow?.problem ? `${flow.problem.message} (${flow.problem.code})` : null;
+      const text = problem ?? lastErrorText(stream);
+      note.className = problem === null ? "note past" : "note";
+      note.title = text;
+      setText(note, text);
     },
   );
 
