@@ -8,7 +8,6 @@ import { toAction } from "./commit-file.ts";
 import type { LiveFile } from "./file-rows.ts";
 import { type ColumnChunk, type Footer, type Node, readFooter } from "./parquet/footer.ts";
 import { type Leaf, leafReader, type Packed, type Value } from "./parquet/leaf.ts";
-import { newScratch, type Scratch } from "./parquet/scratch.ts";
 import { type PackedText, type Slice, sliceText } from "./slice.ts";
 
 /** Rows until others have their turn. */
@@ -49,16 +48,19 @@ async function readGroups(
   pages: Plan,
   { packed, sink, signal }: { packed: Packed | undefined; sink: RowSink; signal: AbortSignal | undefined },
 ): Promise<void> {
-  const scratches = new Map<number, Scratch>();
-  for (const [at, { rows, columns }] of rowGroups.entries()) {
-    for (const field of fields) {
-      if (!CHECKPOINT_ACTIONS.includes(field.name)) continue;
-      const group = { columns, pages: pages[at]!, packed, scratches };
-      if (leavesOf(field).every((leaf) => isAllNull(leaf, columns))) continue;
-      const { absent, skip, next } =
-        field.name === "add" ? addReader(field, group) : actionReader(field, group);
-      for (let row = 0; row < rows; ) {
-        for (const end = Math.min(rows, row + TURN); row < end; ) {
+  for (const field of fields) {
+    if (!CHECKPOINT_ACTIONS.includes(field.name)) continue;
+    const leaves = leavesOf(field);
+    const isIn = ({ columns }: Footer["rowGroups"][number]) =>
+      !leaves.every((leaf) => isAllNullIn(leaf, columns));
+    const chunks = rowGroups.filter(isIn).map(({ columns }) => columns);
+    if (chunks.length === 0) continue;
+    const { begin, absent, skip, next } = rowReader(field, { chunks, packed });
+    for (const [at, group] of rowGroups.entries()) {
+      if (!isIn(group)) continue;
+      begin(pages[at]!);
+      for (let row = 0; row < group.rows; ) {
+        for (const end = Math.min(group.rows, row + TURN); row < end; ) {
           const gap = absent(end - row);
           if (gap > 0) skip(gap);
           else {
@@ -76,52 +78,70 @@ async function readGroups(
 }
 
 /** Most columns of most checkpoints. */
-function isAllNull(leaf: Node, columns: readonly ColumnChunk[]): boolean {
+function isAllNull(leaf: Node, chunks: Group["chunks"]): boolean {
+  return chunks.every((columns) => isAllNullIn(leaf, columns));
+}
+
+function isAllNullIn(leaf: Node, columns: readonly ColumnChunk[]): boolean {
   const { nulls, values } = columns[leaf.column!]!;
   return nulls === values;
 }
 
 /** A list may be there and empty. */
-function isNowhere(leaf: Node, columns: readonly ColumnChunk[]): boolean {
-  return leaf.repeated === 0 && isAllNull(leaf, columns);
+function isNowhere(leaf: Node, chunks: Group["chunks"]): boolean {
+  return leaf.repeated === 0 && isAllNull(leaf, chunks);
 }
 
-type RowReader = Pick<Leaf, "absent" | "skip"> & { next(): CheckpointRow | undefined };
+type RowReader = Pick<Leaf, "absent" | "skip"> & {
+  /** From now on the rows are those of these pages, by column, which belong to one row group. */
+  begin(pages: Plan[number]): void;
+  next(): CheckpointRow | undefined;
+};
 
 type Group = {
-  columns: readonly ColumnChunk[];
-  pages: Plan[number];
+  /** What the footer tells of the row groups that are to be read. */
+  chunks: readonly (readonly ColumnChunk[])[];
   packed: Packed | undefined;
-  /** Of the row groups before, by column. */
-  scratches: Map<number, Scratch>;
-  note?: (leaf: Leaf) => void;
+  /** Comes to hold those of the columns that have anything. */
+  leaves: { leaf: Leaf; column: number }[];
 };
+
+/** One for all row groups, as each of its leaves is. */
+function rowReader(field: Node, about: Omit<Group, "leaves">): RowReader {
+  const group: Group = { ...about, leaves: [] };
+  const reader = field.name === "add" ? addReader(field, group) : actionReader(field, group);
+  return {
+    ...reader,
+    begin(pages) {
+      for (const { leaf, column } of group.leaves) leaf.begin(pages.get(column)!);
+    },
+  };
+}
 
 const nothing = () => undefined;
 const NULLS: Leaf = {
+  begin: nothing,
   absent: (most) => most,
   skip: nothing,
   next: nothing,
   nextList: nothing,
 };
 
-function leafOf(node: Node, { columns, pages, scratches, note }: Group, packed?: Packed): Leaf {
-  if (isNowhere(node, columns)) return NULLS;
-  const scratch = scratches.get(node.column!) ?? newScratch();
-  scratches.set(node.column!, scratch);
-  const leaf = leafReader(node, pages.get(node.column!)!, { packed, scratch });
-  note?.(leaf);
+function leafOf(node: Node, { chunks, leaves }: Group, packed?: Packed): Leaf {
+  if (isNowhere(node, chunks)) return NULLS;
+  const leaf = leafReader(node, { packed });
+  leaves.push({ leaf, column: node.column! });
   return leaf;
 }
 
 /** One row or a few are of most actions: what lies between is passed over. */
-function actionReader(field: Node, group: Group): RowReader {
-  const leaves: Leaf[] = [];
-  const read = structReader(field.children, { ...group, note: (leaf) => leaves.push(leaf) });
+function actionReader(field: Node, group: Group): Omit<RowReader, "begin"> {
+  const read = structReader(field.children, group);
+  const { leaves } = group;
   return {
-    absent: (most) => leaves.reduce((gap, leaf) => (gap === 0 ? 0 : leaf.absent(gap)), most),
+    absent: (most) => leaves.reduce((gap, { leaf }) => (gap === 0 ? 0 : leaf.absent(gap)), most),
     skip(rows) {
-      for (const leaf of leaves) leaf.skip(rows);
+      for (const { leaf } of leaves) leaf.skip(rows);
     },
     next() {
       const body = read();
@@ -153,7 +173,7 @@ function readerOf(node: Node, group: Group): Reader {
 /** A struct whose fields are all null counts as null: some writers mark absence only in the leaves. */
 function structReader(fields: readonly Node[], group: Group): () => Record<string, unknown> | undefined {
   const readers = fields
-    .filter((field) => !leavesOf(field).every((leaf) => isNowhere(leaf, group.columns)))
+    .filter((field) => !leavesOf(field).every((leaf) => isNowhere(leaf, group.chunks)))
     .map((field) => ({ name: field.name, read: readerOf(field, group) }));
   return () => {
     let body: Record<string, unknown> | undefined;
@@ -169,7 +189,7 @@ function structReader(fields: readonly Node[], group: Group): () => Record<strin
 }
 
 /** Adds are most of a checkpoint. */
-function addReader(field: Node, group: Group): RowReader {
+function addReader(field: Node, group: Group): Omit<RowReader, "begin"> {
   const child = (name: string) =>
     field.children.find((node) => node.name === name && node.column !== undefined);
   const leaf = (name: string, packed?: Packed): Leaf["next"] => {
@@ -182,7 +202,7 @@ function addReader(field: Node, group: Group): RowReader {
   const own = ["path", "partitionValues", "size", "modificationTime", "dataChange", "stats", ...COPIES];
   // Without tags is as good as with none.
   const isLeft = (node: Node) =>
-    !own.includes(node.name) && !leavesOf(node).every((one) => isAllNull(one, group.columns));
+    !own.includes(node.name) && !leavesOf(node).every((one) => isAllNull(one, group.chunks));
   const rest = structReader(field.children.filter(isLeft), group);
   // One for all rows: there may be millions.
   const add: LiveFile = { path: "", partitionValues: {}, size: 0, modificationTime: 0, dataChange: false };

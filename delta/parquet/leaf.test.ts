@@ -42,9 +42,19 @@ const textOf = (value: Value | undefined) =>
 
 for (const packed of [undefined, { damaged: (cause: unknown) => cause as Error }]) {
   test(`a text never goes on into what an earlier page left behind, ${packed ? "packed" : "plain"}`, () => {
-    const leaf = leafReader(node, [pageOf(["some longer text", "x"]), pageOf(["ab", "c"], 3)], { packed });
+    const leaf = leafReader(node, { packed });
+    leaf.begin([pageOf(["some longer text", "x"]), pageOf(["ab", "c"], 3)]);
     assert.equal(textOf(leaf.next()), "some longer text");
     assert.equal(textOf(leaf.next()), "x");
     assert.throws(() => [textOf(leaf.next()), textOf(leaf.next())], /beyond its page/);
   });
 }
+
+test("a row group that begins has nothing of the one before, whether that was read to its end or not", () => {
+  const leaf = leafReader(node);
+  leaf.begin([pageOf(["a", "b"])]);
+  assert.equal(textOf(leaf.next()), "a");
+  leaf.begin([pageOf(["c"])]);
+  assert.equal(textOf(leaf.next()), "c");
+  assert.throws(() => leaf.next(), /fewer rows/);
+});

@@ -5,13 +5,15 @@ import type { PackedText, Slice } from "../slice.ts";
 import type { Node } from "./footer.ts";
 import { readHybrid } from "./hybrid.ts";
 import { BOOLEAN, BYTE_ARRAY, INT32, INT64, type Page, PLAIN, RLE, unpacked } from "./pages.ts";
-import { newScratch, type Scratch } from "./scratch.ts";
+import { newScratch } from "./scratch.ts";
 import { SLACK } from "./snappy.ts";
 
 /** Text as bytes that stay where they are; whole numbers as bigint where a double would not hold them. */
 export type Value = Slice | PackedText | number | bigint | boolean;
 
 export type Leaf = {
+  /** From now on the rows are those of these pages, which belong to one row group. */
+  begin(pages: readonly Page[]): void;
   /** How many rows to come, `most` at most, have nothing of what this column is part of. Only ever too few. */
   absent(most: number): number;
   /** Passes over rows that are absent. */
@@ -26,26 +28,27 @@ export type Leaf = {
 };
 
 const NONE: readonly Value[] = [];
+const NO_PAGES: readonly Page[] = [];
 
 /** What comes of a page that turns out to be damaged when its texts are asked for. */
 export type Packed = { damaged(cause: unknown): Error };
 
-/** With `packed` texts are left packed, and come as such. RangeError from `next` where a page is damaged. */
-export function leafReader(
-  node: Node,
-  pages: readonly Page[],
-  { packed, scratch = newScratch() }: { packed?: Packed | undefined; scratch?: Scratch } = {},
-): Leaf {
-  const rest = pages.values();
-  let dictionary: Dictionary = () => undefined;
+/**
+ * With `packed` texts are left packed, and come as such. RangeError from `next` where a page is damaged. One for all row groups of a file: what
+ * is compiled for one reader would have to be compiled anew for the next.
+ */
+export function leafReader(node: Node, { packed }: { packed?: Packed | undefined } = {}): Leaf {
+  const scratch = newScratch();
+  const none: Dictionary = () => undefined;
+  let rest = NO_PAGES.values();
+  let dictionary = none;
   let definitions: Uint8Array = new Uint8Array(0);
   let repetitions: Uint8Array = definitions;
   let take: () => Value = () => 0;
   let at = 0;
   const isList = node.repeated > 0;
   const list: (Value | undefined)[] = [];
-  // A list needs fresh bytes, as it may go on in the next page.
-  const pageBytes = isList ? undefined : scratch.page(largest(pages) + SLACK);
+  let pageBytes: Buffer | undefined;
 
   /** Goes on to the next page that has values; whether there is one. */
   const open = (): boolean => {
@@ -142,6 +145,14 @@ export function leafReader(
   const step = (): Value | undefined => (definitions[at++] === node.definition ? take() : undefined);
 
   return {
+    begin(pages) {
+      rest = pages.values();
+      dictionary = none;
+      definitions = repetitions = definitions.subarray(0, 0);
+      at = 0;
+      // A list needs fresh bytes, as it may go on in the next page.
+      pageBytes = isList ? undefined : scratch.page(largest(pages) + SLACK);
+    },
     absent(most) {
       ensure();
       const end = node.definition === 0 ? at : Math.min(at + most, definitions.length);
