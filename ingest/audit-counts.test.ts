@@ -52,6 +52,23 @@ test("a topic that nobody stamps is not spoken of", () => {
   assert.deepEqual(auditInfos("t", [counts]), []);
 });
 
+test("pairs are those that a commit tells apart, and none where nobody stamps", () => {
+  const counts = createAuditCounts();
+  const bare = { headers: [], value: null, timestampMs: NOON + 1 };
+  counts.received(bare);
+  assert.deepEqual([counts.size, counts.pairs()], [0, []]);
+  for (const one of [
+    bare,
+    message("a", 0),
+    message("a", 1),
+    message("a", 2, NOON + 300_000),
+    message("b", 0),
+  ])
+    counts.received(one);
+  const told = auditInfos("t", [counts]).flatMap(({ windows }) => windows);
+  assert.deepEqual([counts.size, new Set(counts.pairs()).size, told.length], [4, 4, 4]);
+});
+
 test("counted in parts or at once, it is the same", () => {
   const messages = fc.array(
     fc.record({ origin: fc.constantFrom("", "a", "b"), at: fc.nat(3), n: fc.nat(99), isBad: fc.boolean() }),

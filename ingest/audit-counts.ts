@@ -21,6 +21,10 @@ export type AuditCounts = {
   /** Counts what the other one counted, too. */
   add(other: AuditCounts): void;
   readonly runs: readonly Run[];
+  /** How many pairs of an origin and a window they have; none where no message had a stamp, as nobody audits the topic then. */
+  readonly size: number;
+  /** Each of these pairs by a name that it has in all counts. */
+  pairs(): string[];
 };
 
 type Run = { origin: string; epoch: number; windows: ReadonlyMap<number, AuditWindow> };
@@ -45,6 +49,8 @@ export function createAuditCounts(): AuditCounts {
     if (start !== last.start) last = windowAt(unstamped, start);
     return last;
   }
+
+  const all = () => [...runs.values(), ...(unstamped.size > 0 ? [{ ...UNSTAMPED, windows: unstamped }] : [])];
 
   return {
     received({ headers, value, timestampMs }) {
@@ -71,7 +77,19 @@ export function createAuditCounts(): AuditCounts {
       }
     },
     get runs() {
-      return [...runs.values(), ...(unstamped.size > 0 ? [{ ...UNSTAMPED, windows: unstamped }] : [])];
+      return all();
+    },
+    get size() {
+      if (runs.size === 0) return 0;
+      let size = unstamped.size;
+      for (const { windows } of runs.values()) size += windows.size;
+      return size;
+    },
+    pairs() {
+      if (runs.size === 0) return [];
+      return all().flatMap(({ origin, epoch, windows }) =>
+        [...windows.keys()].map((start) => `${start}/${epoch}/${origin}`),
+      );
     },
   };
 }

@@ -20,6 +20,7 @@ const limits: Limits = {
   flushBytes: 90,
   chunkBytes: 30,
   budgetBytes: 150,
+  auditPairs: 4,
   ends: null,
 };
 const once: Limits = { ...limits, ends: new Map(PARTITIONS.map((partition) => [partition, TOPIC_END])) };
@@ -27,6 +28,13 @@ const once: Limits = { ...limits, ends: new Map(PARTITIONS.map((partition) => [p
 type Positions = Map<number, bigint>;
 type Record = { partition: number; offset: bigint };
 /** `version` is the one that it was put as: null before the put, and again after a put that did not take it. */
+/** A batch has no more records than this. */
+const MOST_FETCHED = 6;
+/** As if every third record of a partition were of another origin or window. */
+const pairsOf = (records: readonly Record[]) => [
+  ...new Set(records.map(({ partition, offset }) => `${partition}/${offset / 3n}`)),
+];
+
 type Commit = {
   id: number;
   records: Record[];
@@ -87,6 +95,9 @@ class World {
     if (effect.type === "encode") this.encoding.push(effect.chunk);
     if (effect.type === "commit") {
       assert.equal(this.commits.length, 0, "one commit at a time");
+      const pairs = pairsOf(effect.chunks.flatMap((id) => this.buffers.get(id) ?? []));
+      const most = limits.auditPairs + (effect.chunks.length > 1 ? 0 : MOST_FETCHED - 1);
+      assert.ok(pairs.length <= most, `${pairs.length} audited pairs in a commit`);
       this.commits.push({
         id: effect.commit,
         records: effect.chunks.flatMap((id) => this.buffers.get(id) ?? []),
@@ -119,6 +130,7 @@ class World {
       rows: Number(to - from),
       bytes: Number(to - from) * 10,
       heldBytes: Number(to - from) * 10,
+      openAuditPairs: this.openAuditPairs(),
       nowMs: this.nowMs,
     };
     this.late.push(event);
@@ -128,7 +140,12 @@ class World {
   /** A batch that was fetched earlier arrives again, late. */
   replayLate(pick: number): void {
     const event = this.late[pick % Math.max(1, this.late.length)];
-    if (event) this.feed(event, recordsOf(event));
+    if (event) this.feed({ ...event, openAuditPairs: this.openAuditPairs() }, recordsOf(event));
+  }
+
+  openAuditPairs(): number {
+    const last = this.state.chunks.at(-1);
+    return last?.stage === "open" ? pairsOf(this.buffers.get(last.id) ?? []).length : 0;
   }
 
   answerRead(): void {
@@ -184,7 +201,8 @@ class World {
 
   endEncode(): void {
     const chunk = this.encoding.shift();
-    if (chunk !== undefined) this.feed({ type: "encoded", chunk });
+    if (chunk === undefined) return;
+    this.feed({ type: "encoded", chunk, auditPairs: pairsOf(this.buffers.get(chunk) ?? []) });
   }
 
   /** Another worker, in possession for a while, moves a position. */

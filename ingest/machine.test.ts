@@ -10,6 +10,7 @@ const limits: Limits = {
   flushBytes: 10_000,
   chunkBytes: 1000,
   budgetBytes: 20_000,
+  auditPairs: 1000,
   ends: null,
 };
 
@@ -319,4 +320,34 @@ test("each test that SPEC.md names is there", () => {
         assert.ok(fileAt(file).includes(quoted), `${file} has a test "${quoted}"`);
     }
   }
+});
+
+test("a commit is split where it would count more audited pairs than one may, and what is left follows", () => {
+  const small = initialState({ ...limits, auditPairs: 3, chunkBytes: 100 });
+  const encoded = (chunk: number, ...auditPairs: string[]): Event => ({ type: "encoded", chunk, auditPairs });
+  const events = [assigned, positions(0n), fetched(0n, 10n), fetched(10n, 20n), fetched(20n, 30n)];
+  const waiting = run(
+    [...events, encoded(1, "a", "b"), encoded(2, "b", "c"), { type: "tick", nowMs: 1000 }],
+    small,
+  );
+  const first = step(waiting.state, encoded(3, "c", "d"));
+  assert.deepEqual(first.effects, [
+    { type: "commit", commit: 4, chunks: [1, 2], settled: new Map([[0, 20n]]) },
+  ]);
+  const second = step(first.state, { type: "committed", commit: 4 });
+  assert.deepEqual(second.effects, [
+    { type: "commit", commit: 5, chunks: [3], settled: new Map([[0, 30n]]) },
+  ]);
+});
+
+test("a chunk that counts as many audited pairs as a commit may grows no more, and is committed", () => {
+  const few = initialState({ ...limits, auditPairs: 3 });
+  const { effects } = run(
+    [assigned, positions(0n), fetched(0n, 1n), fetched(1n, 2n, { openAuditPairs: 3 })],
+    few,
+  );
+  assert.deepEqual(effects, [
+    { type: "append", chunk: 2 },
+    { type: "encode", chunk: 1 },
+  ]);
 });

@@ -23,9 +23,12 @@ export type Event =
       bytes: number;
       /** What the records take while they wait (`heldBytes` in chunk.ts). */
       heldBytes: number;
+      /** How many audited pairs the open chunk has without it; absent: none. */
+      openAuditPairs?: number;
       nowMs: number;
     }
-  | { type: "encoded"; chunk: number }
+  /** `auditPairs` names each pair of an origin and a window in the chunk; absent: nobody audits the topic. */
+  | { type: "encoded"; chunk: number; auditPairs?: readonly string[] }
   | { type: "committed"; commit: number }
   /** The commit did not come about and never will: lost to another worker, table changed, or given up. */
   | { type: "rejected"; commit: number }
@@ -194,7 +197,8 @@ function accept(state: State, event: Of<"fetched">): Step {
   let next: State = { ...state, partitions };
   const effects: Effect[] = [];
   if (event.rows > 0) {
-    const open = openChunk(state);
+    if ((event.openAuditPairs ?? 0) >= state.limits.auditPairs) next = seal(flush(next));
+    const open = openChunk(next);
     const chunk: Chunk = {
       ...(open ?? {
         id: state.nextId,
@@ -204,6 +208,7 @@ function accept(state: State, event: Of<"fetched">): Step {
         openedMs: event.nowMs,
         next: new Map(),
         stage: "open",
+        auditPairs: [],
       }),
     };
     chunk.rows += event.rows;
@@ -212,7 +217,7 @@ function accept(state: State, event: Of<"fetched">): Step {
     chunk.next = new Map(chunk.next).set(event.partition, event.nextOffset);
     next = {
       ...next,
-      chunks: [...state.chunks.filter((c) => c !== open), chunk],
+      chunks: [...next.chunks.filter((c) => c !== open), chunk],
       nextId: open ? state.nextId : state.nextId + 1,
     };
     effects.push({ type: "append", chunk: chunk.id });
@@ -236,7 +241,8 @@ function countedFrom(state: State, nowMs: number): State {
 function chunkEncoded(state: State, event: Of<"encoded">): Step {
   if (state.encoding !== event.chunk) return stay(state);
   const chunks = state.chunks.map(
-    (chunk): Chunk => (chunk.id === event.chunk ? { ...chunk, stage: "encoded" } : chunk),
+    (chunk): Chunk =>
+      chunk.id === event.chunk ? { ...chunk, stage: "encoded", auditPairs: event.auditPairs ?? [] } : chunk,
   );
   return andThen(
     stay({ ...state, chunks, encoding: null }),
@@ -381,15 +387,27 @@ function commitNext(state: State): Step {
   if (state.commit || flushUpTo === null) return stay(state);
   const waiting = uncommitted(state).filter((chunk) => chunk.id <= flushUpTo);
   if (waiting.some((chunk) => chunk.stage !== "encoded")) return stay(state);
-  const cleared: State = { ...state, flushUpTo: null };
-  if (waiting.length === 0) return stay(cleared);
+  const together = withinAudit(waiting, state.limits.auditPairs);
+  // What is left is still to be committed, by the next one.
+  const cleared: State = { ...state, flushUpTo: together.length < waiting.length ? flushUpTo : null };
+  if (together.length === 0) return stay(cleared);
   const settled = new Map<number, bigint>();
-  for (const chunk of waiting) for (const [partition, next] of chunk.next) settled.set(partition, next);
-  const commit = { id: state.nextId, chunks: waiting.map((chunk) => chunk.id), settled };
+  for (const chunk of together) for (const [partition, next] of chunk.next) settled.set(partition, next);
+  const commit = { id: state.nextId, chunks: together.map((chunk) => chunk.id), settled };
   return {
     state: { ...cleared, commit, nextId: state.nextId + 1 },
     effects: [{ type: "commit", commit: commit.id, chunks: commit.chunks, settled }],
   };
+}
+
+/** The oldest chunks whose pairs one commit may count: as many as fit, and one at least. */
+function withinAudit(waiting: readonly Chunk[], most: number): readonly Chunk[] {
+  const pairs = new Set<string>();
+  const split = waiting.findIndex((chunk, at) => {
+    for (const pair of chunk.auditPairs) pairs.add(pair);
+    return at > 0 && pairs.size > most;
+  });
+  return split < 0 ? waiting : waiting.slice(0, split);
 }
 
 /** Pauses the source at the byte budget, or when encoding falls behind, and lets it go on when a chunk has room again. */

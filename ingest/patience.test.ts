@@ -3,7 +3,15 @@ import { test } from "node:test";
 import { createPatience } from "./patience.ts";
 import { initialState, type State } from "./state.ts";
 
-const limits = { flushLatencyMs: 1, flushRows: 1, flushBytes: 1, chunkBytes: 1, budgetBytes: 1, ends: null };
+const limits = {
+  flushLatencyMs: 1,
+  flushRows: 1,
+  flushBytes: 1,
+  chunkBytes: 1,
+  budgetBytes: 1,
+  auditPairs: 1000,
+  ends: null,
+};
 
 /** A stream behind by some records, whose clock is turned by hand. */
 function behind() {

@@ -8,6 +8,8 @@ export type Limits = {
   flushBytes: number;
   /** Held bytes that are encoded together. */
   chunkBytes: number;
+  /** Pairs of an audited origin and a window that one commit counts, unless a single chunk has more. */
+  auditPairs: number;
   /** Held bytes that may wait uncommitted before the source is paused. */
   budgetBytes: number;
   /** With `--once`: the next offset after the last one to read, per partition; null: no end. */
@@ -28,6 +30,8 @@ export type Chunk = {
   /** Per partition: one past its last offset in this chunk. */
   next: ReadonlyMap<number, bigint>;
   stage: "open" | "sealed" | "encoding" | "encoded";
+  /** What an audit counts apart in it; none before it is encoded, and where nobody audits the topic. */
+  auditPairs: readonly string[];
 };
 
 export type Commit = { id: number; chunks: readonly number[]; settled: ReadonlyMap<number, bigint> };

@@ -211,7 +211,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
     spare = content.spent;
     content.spent = null;
     tellOfChunk({ metrics, content, messages, seconds: (now() - startedMs) / 1000 });
-    dispatch({ type: "encoded", chunk: id });
+    dispatch({ type: "encoded", chunk: id, auditPairs: content.audit.pairs() });
   }
 
   async function commit(effect: Extract<Effect, { type: "commit" }>, signal: AbortSignal): Promise<void> {
@@ -259,6 +259,11 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
       .catch((error: unknown) =>
         log.debug({ event: "group-offsets", err: String(error) }, "group offsets not written"),
       );
+  }
+
+  function openAuditPairs(): number {
+    const last = state.chunks.at(-1);
+    return last?.stage === "open" ? (chunks.get(last.id)?.audit.size ?? 0) : 0;
   }
 
   function drop(): void {
@@ -340,6 +345,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
               rows: batch.records.length,
               bytes: batch.records.valueBytes,
               heldBytes: heldBytes(batch.records),
+              openAuditPairs: openAuditPairs(),
               nowMs: now(),
             },
             batch,
@@ -381,6 +387,9 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
   return { run, stop, storeOutage };
 }
 
+/** Of one commit: an audit reads all of them, and each is a line in the log. */
+const AUDIT_PAIRS = 1_000;
+
 const roomFor = (bytes: number) => Math.ceil(bytes * 1.125);
 
 function limitsOf(options: StreamOptions, deps: StreamDeps, ends: Limits["ends"]): Limits {
@@ -389,6 +398,7 @@ function limitsOf(options: StreamOptions, deps: StreamDeps, ends: Limits["ends"]
     flushRows: options.flush.rows,
     flushBytes: options.flush.bytes,
     chunkBytes: deps.chunkBytes,
+    auditPairs: AUDIT_PAIRS,
     budgetBytes: deps.budgetBytes,
     ends,
   };
