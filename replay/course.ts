@@ -67,7 +67,14 @@ export async function openCourse(
     return {
       ...{ lake, version: sent, asked, known, partitions, begin },
       wish: {
-        ...{ topic: target, source: lake.topic, partitions, isAppended, isExact: repartition !== undefined },
+        ...{
+          topic: target,
+          source: lake.topic,
+          fillsTable: lake.topics.includes(target),
+          partitions,
+          isAppended,
+          isExact: repartition !== undefined,
+        },
         ...{ oldestMs: lake.oldestMs, newestMs: lake.newestMs },
         largest: async () => lake.largest(await begin(), signal),
       },

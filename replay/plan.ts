@@ -3,7 +3,7 @@
 import type { Kafka } from "../kafka/ports.ts";
 import { type CourseOptions, openCourse, type Rewrite } from "./course.ts";
 import { progressTopicOf, readProgress, transactionalIdOf } from "./progress.ts";
-import { inspectTarget } from "./target.ts";
+import { inspectTarget, requireNoLoop } from "./target.ts";
 
 export type ReplayPlan = {
   topic: string;
@@ -38,6 +38,7 @@ export async function planReplay(options: PlanOptions): Promise<ReplayPlan> {
     const course = await openCourse(options, last);
     const { lake, version, known, partitions } = course;
     try {
+      if (known?.isDone) await requireNoLoop(admin, course.wish, signal);
       const isThere = known !== null || (await inspectTarget(admin, course.wish, { nowMs: now(), signal }));
       const behind = await lake.behind(known?.reached ?? (await course.begin()), signal);
       const parts = [...behind].map(([partition, { rows, first, last: end }]) => ({

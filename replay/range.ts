@@ -53,7 +53,9 @@ export async function startOf(
     case "offsets":
       return startAtOffsets(from.first, lake);
     case "version":
-      await table.at({ version: from.version }, signal);
+      // Only to say what there is.
+      if (from.version > (await table.latest(signal)).version)
+        await table.at({ version: from.version }, signal);
       return from.version === 0 ? new Map() : behindVersion(from.version - 1, table, lake, signal);
   }
 }

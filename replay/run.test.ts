@@ -305,3 +305,20 @@ test("each run is compared with what it sent, however much stood there before, a
   assert.equal((await replay({ ...options, kafka: blind })).comparison, "denied");
   assert.equal((await replay(options)).comparison, "same");
 });
+
+test("the topic of the table, lost and made anew by a replay, is not sent again what has become rows since", async (t) => {
+  const lake = await lakeTable(t, { keepRaw: true });
+  await lake.append(rows(0, 0, 3, { raw: "'raw'::BLOB" }));
+  const kafka = fakeKafka();
+  const options = optionsFor(lake, kafka, { target: "t" });
+  // A run that ended within its first transaction left nothing that can be seen.
+  const lost = new LabError("INTERNAL", "killed");
+  const first = failing(kafka, new Map([[1, { isAfter: false, error: lost }]]));
+  await assert.rejects(replay({ ...options, kafka: first }), lost);
+  assert.equal((await replay(options)).sent, 3);
+  await lake.append(rows(0, 3, 3, { raw: "'raw'::BLOB" }));
+  const isLoop = (error: unknown) => isLabError(error, "TARGET_UNFIT") && /once more/.test(error.message);
+  await assert.rejects(replay(options), isLoop);
+  await assert.rejects(replay({ ...options, isAppended: true }), isLoop);
+  assert.equal((await readTopic(kafka, "t"))[0]!.length, 3);
+});

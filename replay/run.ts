@@ -21,7 +21,7 @@ import {
 } from "./progress.ts";
 import type { From } from "./range.ts";
 import { beginTallies, count, type Tallies, type Tally } from "./tally.ts";
-import { prepareTarget } from "./target.ts";
+import { prepareTarget, requireNoLoop } from "./target.ts";
 import type { ValueForm } from "./value.ts";
 
 export type ReplayOptions = {
@@ -135,6 +135,7 @@ async function attempt(options: ReplayOptions, admin: Admin, run: Run): Promise<
     try {
       if (known === null)
         run.isTargetNew = (await prepareTarget(admin, course.wish, { nowMs: now(), signal })).isNew;
+      else if (known.isDone) await requireNoLoop(admin, course.wish, signal);
       const progress: ReplayProgress =
         known === null
           ? {

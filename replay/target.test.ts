@@ -9,7 +9,7 @@ const now = 1_700_000_000_000;
 const at = { nowMs: now, signal: new AbortController().signal };
 const day: Target = {
   ...{ topic: "x", source: "s", partitions: 2, oldestMs: now - 24 * HOUR, newestMs: now - HOUR },
-  ...{ isAppended: false, isExact: false, largest: async () => null },
+  ...{ isAppended: false, isExact: false, fillsTable: false, largest: async () => null },
 };
 
 test("a topic that would change or lose what it is sent is refused with the setting to change", () => {
@@ -93,4 +93,19 @@ test("a topic that takes smaller messages than the source did is refused where t
     );
   assert.equal(await inspectTarget(admin, { ...day, topic: "missing" }, at), false);
   assert.equal(await admin.partitions("missing"), null);
+});
+
+test("a topic that the table is filled from is refused, also to append, once it held a record: rows would be doubled", async () => {
+  const kafka = fakeKafka();
+  const admin = await kafka.admin();
+  const target = { ...day, topic: "own", source: "own", fillsTable: true, isAppended: true };
+  assert.deepEqual(await prepareTarget(admin, target, at), { isNew: true });
+  assert.deepEqual(await prepareTarget(admin, target, at), { isNew: false });
+  kafka.append("own", 1, [{ key: null, value: "v" }]);
+  const isLoop = (error: unknown) => isLabError(error, "TARGET_UNFIT") && /once more/.test(error.message);
+  await assert.rejects(prepareTarget(admin, target, at), isLoop);
+  // Retention took it: the next record still has an offset that the stream has not read.
+  kafka.trim("own", 1, 1n);
+  await assert.rejects(inspectTarget(admin, target, at), isLoop);
+  assert.equal(await inspectTarget(admin, { ...target, fillsTable: false }, at), true);
 });

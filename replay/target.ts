@@ -14,6 +14,8 @@ export type Target = {
   newestMs: number | null;
   /** The topic that the records were in. */
   source: string;
+  /** Rows of the table come from the target itself: it may be made anew of them, but what is sent behind records becomes rows once more. */
+  fillsTable: boolean;
   /** The largest record, in bytes, and which one it is; null where nobody knows. Asked only where the target takes less than the source. */
   largest(): Promise<{ bytes: number; place: string } | null>;
   /** Records that are there already are fine. */
@@ -72,6 +74,7 @@ export async function inspectTarget(admin: Admin, target: Target, around: Around
         details: { topic, partitions: there.length, needed: partitions },
       },
     );
+  await requireNoLoop(admin, target, around.signal);
   const config = await admin.topicConfig(topic);
   requireFit(config, target, around.nowMs);
   const filled = target.isAppended ? null : await filledPartition(admin, topic, around.signal);
@@ -82,6 +85,26 @@ export async function inspectTarget(admin: Admin, target: Target, around: Around
     });
   await requireRoom(admin, target, limitOf(config));
   return true;
+}
+
+/** The target may be one that the table is filled from only where it never held a record: it was lost, or is of another cluster. TARGET_UNFIT. */
+export async function requireNoLoop(
+  admin: Admin,
+  { topic, fillsTable }: Pick<Target, "topic" | "fillsTable">,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!fillsTable) return;
+  for (const [partition, { low, high }] of await admin.watermarks(topic)) {
+    // What a killed replay left in a transaction of its own is none.
+    if (low === 0n && (await admin.recordAt({ topic, partition, nextOffset: 0n }, signal)) === null) continue;
+    throw unfit(
+      `the table is filled from topic ${topic}, which had records up to offset ${high} of partition ${partition}: what is sent there becomes rows once more`,
+      {
+        hint: "give a topic of its own; to begin the topic anew stop its stream, delete it, and let this make it",
+        details: { topic, partition, high: String(high) },
+      },
+    );
+  }
 }
 
 function requireFit(config: ReadonlyMap<string, string>, target: Target, nowMs: number): void {
