@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { LabError } from "../core/errors.ts";
-import { makeQueryTable } from "./query-table.ts";
+import { makeQueryTable, SMALL_FILES } from "./query-table.ts";
 import { type Spread, spread } from "./spread.ts";
 
 export type FirstRow = {
@@ -29,7 +29,7 @@ export async function benchFirstRow(
 ): Promise<FirstRow[]> {
   const store = join(folder, "first-row");
   await mkdir(store);
-  await makeQueryTable(join(store, "t"), FILES, signal);
+  await makeQueryTable(join(store, "t"), { files: FILES, ...SMALL_FILES }, signal);
   const times = { cold: [] as number[], compiled: [] as number[] };
   for (let round = 0; round <= rounds; round++) {
     for (const process of ["cold", "compiled"] as const) {

@@ -2,24 +2,36 @@
 
 import { exact, table, three, when } from "./markdown.ts";
 import type { UsageSpread } from "./open.ts";
+import type { QueryCase } from "./query.ts";
 import type { PageRecord } from "./results.ts";
 
 type RecordOf<Name extends PageRecord["bench"]> = Extract<PageRecord, { bench: Name }>;
 
 export function query({ result, ...head }: RecordOf<"query">): string {
-  const rows = result.cases.map(({ filter, process, peer, filesRead, oursMs, peerMs, ratio }) => [
-    ...[filter, process, peer, `${exact(filesRead.read)} of ${exact(filesRead.total)}`],
-    ...[three(oursMs), three(peerMs), three(ratio)],
-  ]);
+  const { large } = result;
   const first = (result.firstRow ?? []).map(({ process, files, ms }) => [process, exact(files), three(ms)]);
   const firstRow = `\n\nThe first row of \`lab query\`, from the start of its process:\n\n${table(["process", "files", "ms"], first)}`;
+  const largeFiles = large
+    ? `\n\nThe same of ${exact(large.rows)} rows in ${exact(large.files)} files, as a compaction leaves them:\n\n${queryCases(large.cases)}`
+    : "";
   return `## Queries
 
 ${exact(result.rows)} rows in ${exact(result.files)} files, ${result.rounds} rounds; ${when(head)}. \`cold\` is a process from start to end, as in a clone, \`compiled\` the
 same as in an image, \`fresh\` a table opened anew in a process that runs, \`warm\` one that is open. \`delta_scan\` is DuckDB's own delta extension; \`read_parquet\` is DuckDB alone, told the
 files that ours finds.
 
-${table(["filter on", "process", "peer", "files read", "ours, ms", "peer's, ms", "ours by the peer's"], rows)}${first.length > 0 ? firstRow : ""}`;
+${queryCases(result.cases)}${largeFiles}${first.length > 0 ? firstRow : ""}`;
+}
+
+function queryCases(cases: readonly QueryCase[]): string {
+  const rows = cases.map(({ filter, process, peer, filesRead, oursMs, peerMs, ratio }) => [
+    ...[filter, process, peer, `${exact(filesRead.read)} of ${exact(filesRead.total)}`],
+    ...[three(oursMs), three(peerMs), three(ratio)],
+  ]);
+  return table(
+    ["filter on", "process", "peer", "files read", "ours, ms", "peer's, ms", "ours by the peer's"],
+    rows,
+  );
 }
 
 export function open({ result, ...head }: RecordOf<"open">): string {

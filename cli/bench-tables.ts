@@ -3,12 +3,31 @@
 import type { CommitBenchResult } from "../bench/commit.ts";
 import type { MemoryBenchResult } from "../bench/memory.ts";
 import type { OpenBenchResult, UsageSpread } from "../bench/open.ts";
-import type { QueryBenchResult } from "../bench/query.ts";
+import type { QueryBenchResult, QueryCase } from "../bench/query.ts";
 import type { Spread } from "../bench/spread.ts";
 
-export function queryTable({ files, rows, rounds, cases, firstRow = [] }: QueryBenchResult): string {
-  const exact = (value: number) => value.toLocaleString("en");
-  const spread = ({ min, median, max }: Spread) => `${exact(min)} / ${exact(median)} / ${exact(max)}`;
+export function queryTable({ files, rows, rounds, cases, firstRow = [], large }: QueryBenchResult): string {
+  const note = `${rounds} rounds in alternating order after the warm-ups, which are as many on both sides; min / median / max`;
+  const first = firstRow.map(
+    (one) =>
+      `first row of \`lab query\` from ${one.files.toLocaleString("en")} files, the start of the process in it, ${one.process}: ${spread(one.ms)} ms\n`,
+  );
+  const largeText = large ? `${queryCases(large)}\n` : "";
+  return `${queryCases({ files, rows, cases })}\n${largeText}${note}\n${first.join("")}`;
+}
+
+const exact = (value: number) => value.toLocaleString("en");
+const spread = ({ min, median, max }: Spread) => `${exact(min)} / ${exact(median)} / ${exact(max)}`;
+
+function queryCases({
+  files,
+  rows,
+  cases,
+}: {
+  files: number;
+  rows: number;
+  cases: readonly QueryCase[];
+}): string {
   const head = ["filter on", "process", "warm-ups", "peer", "files read", "ours, ms", "peer's, ms", "ratio"];
   const lines = cases.map((one) => [
     one.filter,
@@ -26,12 +45,7 @@ export function queryTable({ files, rows, rounds, cases, firstRow = [] }: QueryB
       .join("")
       .trimEnd(),
   );
-  const what = `${exact(rows)} rows in ${exact(files)} files, ${rounds} rounds in alternating order after the warm-ups, which are as many on both sides; min / median / max`;
-  const first = firstRow.map(
-    (one) =>
-      `first row of \`lab query\` from ${exact(one.files)} files, the start of the process in it, ${one.process}: ${spread(one.ms)} ms\n`,
-  );
-  return `${text.join("\n")}\n\n${what}\n${first.join("")}`;
+  return `${exact(rows)} rows in ${exact(files)} files\n\n${text.join("\n")}\n`;
 }
 
 export function openTable({ files, commits, rounds, cases, follow }: OpenBenchResult): string {
