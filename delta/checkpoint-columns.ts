@@ -8,6 +8,7 @@ import { toAction } from "./commit-file.ts";
 import type { LiveFile } from "./file-rows.ts";
 import { type ColumnChunk, type Footer, type Node, readFooter } from "./parquet/footer.ts";
 import { type Leaf, leafReader, type Packed, type Value } from "./parquet/leaf.ts";
+import { newScratch, type Scratch } from "./parquet/scratch.ts";
 import { type PackedText, type Slice, sliceText } from "./slice.ts";
 
 /** Rows until others have their turn. */
@@ -48,6 +49,7 @@ async function readGroups(
   pages: Plan,
   { packed, sink, signal }: { packed: Packed | undefined; sink: RowSink; signal: AbortSignal | undefined },
 ): Promise<void> {
+  const scratches: Scratch[] = [];
   for (const field of fields) {
     if (!CHECKPOINT_ACTIONS.includes(field.name)) continue;
     const leaves = leavesOf(field);
@@ -55,7 +57,7 @@ async function readGroups(
       !leaves.every((leaf) => isAllNullIn(leaf, columns));
     const chunks = rowGroups.filter(isIn).map(({ columns }) => columns);
     if (chunks.length === 0) continue;
-    const { begin, absent, skip, next } = rowReader(field, { chunks, packed });
+    const { begin, absent, skip, next } = rowReader(field, { chunks, packed, scratches });
     for (const [at, group] of rowGroups.entries()) {
       if (!isIn(group)) continue;
       begin(pages[at]!);
@@ -104,6 +106,8 @@ type Group = {
   packed: Packed | undefined;
   /** Comes to hold those of the columns that have anything. */
   leaves: { leaf: Leaf; column: number }[];
+  /** Of the fields before, which nobody reads any more. */
+  scratches: Scratch[];
 };
 
 /** One for all row groups, as each of its leaves is. */
@@ -127,9 +131,10 @@ const NULLS: Leaf = {
   nextList: nothing,
 };
 
-function leafOf(node: Node, { chunks, leaves }: Group, packed?: Packed): Leaf {
+function leafOf(node: Node, { chunks, leaves, scratches }: Group, packed?: Packed): Leaf {
   if (isNowhere(node, chunks)) return NULLS;
-  const leaf = leafReader(node, { packed });
+  scratches[leaves.length] ??= newScratch();
+  const leaf = leafReader(node, { packed, scratch: scratches[leaves.length]! });
   leaves.push({ leaf, column: node.column! });
   return leaf;
 }

@@ -5,7 +5,7 @@ import type { PackedText, Slice } from "../slice.ts";
 import type { Node } from "./footer.ts";
 import { readHybrid } from "./hybrid.ts";
 import { BOOLEAN, BYTE_ARRAY, INT32, INT64, type Page, PLAIN, RLE, unpacked } from "./pages.ts";
-import { newScratch } from "./scratch.ts";
+import { newScratch, type Scratch } from "./scratch.ts";
 import { SLACK } from "./snappy.ts";
 
 /** Text as bytes that stay where they are; whole numbers as bigint where a double would not hold them. */
@@ -37,8 +37,10 @@ export type Packed = { damaged(cause: unknown): Error };
  * With `packed` texts are left packed, and come as such. RangeError from `next` where a page is damaged. One for all row groups of a file: what
  * is compiled for one reader would have to be compiled anew for the next.
  */
-export function leafReader(node: Node, { packed }: { packed?: Packed | undefined } = {}): Leaf {
-  const scratch = newScratch();
+export function leafReader(
+  node: Node,
+  { packed, scratch = newScratch() }: { packed?: Packed | undefined; scratch?: Scratch } = {},
+): Leaf {
   const none: Dictionary = () => undefined;
   let rest = NO_PAGES.values();
   let dictionary = none;

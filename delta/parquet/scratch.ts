@@ -1,4 +1,4 @@
-/** Memory for what is unpacked of a column, for page after page and row group after row group: left to the garbage collector it piles up. */
+/** Memory for what is unpacked of a column, for page after page, row group after row group and column after column: left to the garbage collector it piles up. */
 
 /** Each gives an array of that length, whose contents are arbitrary, and takes back the one it gave before. */
 export type Scratch = {
@@ -22,10 +22,11 @@ export function newScratch(): Scratch {
   };
 }
 
+/** A quarter more than is asked for, which takes no memory until it is used: the next page is often a little larger. */
 function reused<T extends Uint8Array | Int32Array>(make: (length: number) => T): (length: number) => T {
   let kept: T | undefined;
   return (length) => {
-    if (!kept || kept.length < length) kept = make(length);
+    if (!kept || kept.length < length) kept = make(length + (length >> 2));
     return kept.subarray(0, length) as T;
   };
 }
