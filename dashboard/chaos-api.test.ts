@@ -31,7 +31,15 @@ test("without a page that watches a fault finds its ingester, is followed to its
   const ledger: LedgerWatch = {
     ledgers: () => [
       {
-        ...{ topic: "orders", table: "orders", verdict: "whole", why: null, version: 1, nameless: 0n },
+        ...{
+          topic: "orders",
+          table: "orders",
+          verdict: "whole",
+          why: null,
+          version: 1,
+          nameless: 0n,
+          isMerged: false,
+        },
         ...{ checkedAt: new Date(now()).toISOString(), lines: [], minutes: [], culprits: [] },
       },
     ],

@@ -61,7 +61,7 @@ function flow(
 
 const counted = (seconds: number, verdict: TableLedger["verdict"] = "whole"): TableLedger => ({
   ...{ topic: "orders", table: "orders", verdict, why: null, checkedAt: at(seconds), version: 1 },
-  ...{ lines: [], minutes: [], culprits: [], nameless: 0n },
+  ...{ lines: [], minutes: [], culprits: [], nameless: 0n, isMerged: false },
 });
 
 /** Follows a fault over these looks, each with the ledger that was counted by then. */

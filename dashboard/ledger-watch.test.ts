@@ -31,7 +31,7 @@ function watched(t: TestContext) {
     if (name !== "orders") return null;
     const alike = { topic: "orders", partition: 0, generation: 0, mark: "" };
     return {
-      ...{ version: 1, id: "one", nameless: 0n, commits: [] },
+      ...{ version: 1, id: "one", nameless: 0n, isMerged: false, commits: [] },
       ranges: store.rows.map((range) => ({ ...alike, ...range })),
       txns: new Map([["lab/orders-0", 9n]]),
     };

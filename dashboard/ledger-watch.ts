@@ -37,6 +37,8 @@ export type TableLedger = {
   culprits: Culprit[];
   /** Rows of the table that name no record: another writer's. */
   nameless: bigint;
+  /** Changes are merged: their messages are in term `skipped`, as commits tell, and no row is of one of them. */
+  isMerged: boolean;
 };
 
 export type LedgerWatch = {
@@ -146,5 +148,5 @@ export function watchLedger(options: {
 
 const notCounted = ({ topic, table }: LabStream): TableLedger => ({
   ...{ topic, table, verdict: "unknown", why: "not counted yet", checkedAt: null, version: null },
-  ...{ lines: [], minutes: [], culprits: [], nameless: 0n },
+  ...{ lines: [], minutes: [], culprits: [], nameless: 0n, isMerged: false },
 });

@@ -4,7 +4,7 @@ import type { LabStream } from "./control.ts";
 import { type LedgerInput, type LedgerLine, type Marked, settle } from "./ledger.ts";
 import type { Culprit, TableLedger } from "./ledger-watch.ts";
 import { common, minus, NONE, type Ranges, rangesOf, sizeOf } from "./offset-ranges.ts";
-import type { ProducedBook } from "./produced.ts";
+import type { ProducedBook, ProducedPartition } from "./produced.ts";
 import type { PlacedRange, PositionReader, TablePositions } from "./tables.ts";
 
 export type StreamLedger = {
@@ -49,7 +49,10 @@ export function openStreamLedger(
         const own = rows.filter(isHere);
         const generation = own.reduce((most, range) => Math.max(most, range.generation), memory.generation);
         const input: LedgerInput = {
-          ...{ topic, partition, produced },
+          ...{ topic, partition },
+          produced: main?.isMerged
+            ? since(produced, memory.told.get(partition) ?? next(main, topic, partition))
+            : produced,
           settled: main === null ? null : settledOf(main, topic, partition),
           // Rows of a topic that was made anew since are of other records.
           rows: own.filter((range) => range.generation === generation).map(marked),
@@ -70,6 +73,7 @@ export function openStreamLedger(
         ...judge(lines),
         minutes: settled.flatMap(({ minutes }) => minutes),
         culprits: culpritsOf(memory.suspects, topic, lines),
+        isMerged: main?.isMerged ?? false,
         nameless: [main, ...others].reduce((sum, held) => sum + (held?.nameless ?? 0n), 0n),
       };
     },
@@ -94,12 +98,14 @@ type Memory = {
   generation: number;
   skipped: Map<number, { first: bigint; last: bigint; skipped: bigint }[]>;
   restored: Map<number, Ranges>;
+  /** The first offset of each partition that a commit tells of: what came before may be in versions that the log has lost. */
+  told: Map<number, bigint>;
   suspects: Note[];
 };
 
 const forgetful = (): Memory => ({
   ...{ id: null, after: -1, generation: 0 },
-  ...{ skipped: new Map(), restored: new Map(), suspects: [] },
+  ...{ skipped: new Map(), restored: new Map(), told: new Map(), suspects: [] },
 });
 
 function remember(memory: Memory, topic: string, { id, version, commits }: TablePositions): void {
@@ -110,6 +116,7 @@ function remember(memory: Memory, topic: string, { id, version, commits }: Table
       if (range.topic !== topic) continue;
       if (note.generation > memory.generation) {
         memory.generation = note.generation;
+        memory.told.clear();
         memory.skipped.clear();
         memory.restored.clear();
       }
@@ -117,6 +124,8 @@ function remember(memory: Memory, topic: string, { id, version, commits }: Table
       const before = (memory.skipped.get(partition) ?? []).filter(
         (known) => known.last < first || known.first > last,
       );
+      const told = memory.told.get(partition);
+      if (told === undefined || first < told) memory.told.set(partition, first);
       if (skipped > 0n) before.push({ first, last, skipped });
       memory.skipped.set(partition, before);
     }
@@ -147,6 +156,21 @@ function settledOf({ txns }: TablePositions, topic: string, partition: number): 
   const short = [...txns].filter(([appId]) => !appId.includes("/") && appId.endsWith(`-${partition}`));
   const found = (ours.length > 0 ? ours : short).map(([, version]) => version);
   return found.reduce<bigint | null>((most, n) => (most === null || n > most ? n : most), null);
+}
+
+const next = (held: TablePositions, topic: string, partition: number) =>
+  (settledOf(held, topic, partition) ?? -1n) + 1n;
+
+/** What was produced from an offset on. */
+function since(produced: ProducedPartition, first: bigint): ProducedPartition {
+  if (first <= produced.start) return produced;
+  const from = (ranges: Ranges) => minus(ranges, [{ first: 0n, last: first - 1n }]);
+  return {
+    ...produced,
+    start: first,
+    offsets: from(produced.offsets),
+    minutes: produced.minutes.map(({ minute, offsets }) => ({ minute, offsets: from(offsets) })),
+  };
 }
 
 /** Commits, newest first, that took what is lost or brought what is doubled. */

@@ -144,3 +144,26 @@ test("a table whose rows do not say where they are from has no positions, nor ha
   for (const name of ["plain", "nothere"])
     assert.equal(await positions.read(name, { kind: "rows", after: -1, addsToo: false }, signal), null);
 });
+
+test("of a table that changes are merged into, the commits tell what they merged, and no row is of one record", async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "positions-"));
+  t.after(() => rm(folder, { recursive: true }));
+  const configuration = { "lab.cdc.key": '["id"]' };
+  const { append } = await sqlTable(join(folder, "people"), { id: "long" }, { configuration });
+  const part = { topic: "people", partition: 0, first: "0", last: "6", rows: 5, letters: 1, skipped: 1 };
+  const lab = { v: 1, app: "lab", generation: 0, partitions: [part] };
+  await append({ select: "SELECT 1::BIGINT AS id", operation: "MERGE", info: { lab } });
+  const query = openQuery({ store: folder });
+  t.after(() => query.close());
+  const positions = openPositions(query.context, query.catalog);
+  const ask = (kind: "rows" | "letters", after = -1) =>
+    positions.read("people", { kind, after, addsToo: true }, signal);
+  const found = (await ask("rows"))!;
+  assert.deepEqual([found.isMerged, found.ranges, found.version], [true, [], 1]);
+  assert.deepEqual(
+    found.commits.flatMap(({ settled }) => settled),
+    [{ topic: "people", partition: 0, first: 0n, last: 6n, skipped: 6n }],
+  );
+  assert.deepEqual((await ask("rows", 1))!.commits, []);
+  assert.equal(await ask("letters"), null);
+});

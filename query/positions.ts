@@ -4,6 +4,7 @@ import { isLabError } from "../core/errors.ts";
 import type { Action, Add } from "../delta/actions.ts";
 import { fileKey } from "../delta/file-key.ts";
 import type { Snapshot, Table } from "../delta/table.ts";
+import { KEY_PROPERTY } from "../engine/hidden-rows.ts";
 import { offsetsOf } from "../engine/lab-info.ts";
 import { stream } from "../engine/result.ts";
 import { FILE_PLACE } from "../engine/scan.ts";
@@ -38,7 +39,7 @@ export type CommitNote = {
   /** Who wrote it, in its own words. */
   engine: string | null;
   generation: number;
-  /** Offsets that it settled, and how many of them a transform left out. */
+  /** Offsets that it settled, and how many of them are no rows: a transform left them out, or they were merged (`isMerged`). */
   settled: { topic: string; partition: number; first: bigint; last: bigint; skipped: bigint }[];
   change: DataChange | null;
 };
@@ -47,6 +48,8 @@ export type TablePositions = Placed & {
   version: number;
   /** Another one after the table was made anew. */
   id: string;
+  /** Changes are merged into the table: no row is of one record, and only commits tell of them. */
+  isMerged: boolean;
   /** Transactions of the version: who settled what. */
   txns: ReadonlyMap<string, bigint>;
   /** Oldest first: versions after the one asked for, as far as the log still has them. */
@@ -147,8 +150,14 @@ export function openPositions(reading: Reading, catalog: Catalog): PositionReade
       const { table } = opened;
       const snapshot = await table.latest(signal);
       const sql = placesSql(snapshot.schema, kind);
-      if (sql === null) return null;
-      const { id } = snapshot.metadata;
+      const { id, configuration } = snapshot.metadata;
+      const txns = new Map([...snapshot.txns().values()].map(({ appId, version }) => [appId, version]));
+      if (sql === null) {
+        if (kind !== "rows" || configuration[KEY_PROPERTY] === undefined) return null;
+        const asked = { after, to: snapshot.version, addsToo: false, isMerged: true, look: noPlaces };
+        const commits = await notesAfter(table, asked, signal);
+        return { ...(await noPlaces()), version: snapshot.version, id, isMerged: true, txns, commits };
+      }
       let known = kept.get(name);
       if (known?.id !== id) known = { id, files: new Map() };
       kept.set(name, known);
@@ -158,17 +167,22 @@ export function openPositions(reading: Reading, catalog: Catalog): PositionReade
 
       const live = [...snapshot.files()];
       await look(live);
-      const commits = await notesAfter(table, { after, to: snapshot.version, addsToo, look }, signal);
+      const commits = await notesAfter(
+        table,
+        { after, to: snapshot.version, addsToo, isMerged: false, look },
+        signal,
+      );
       const all = gather(live.map((add) => files.get(keyOf(table, add))!));
       forget(
         files,
         live.map((add) => keyOf(table, add)),
       );
-      const txns = new Map([...snapshot.txns().values()].map(({ appId, version }) => [appId, version]));
-      return { ...all, version: snapshot.version, id, txns, commits };
+      return { ...all, version: snapshot.version, id, isMerged: false, txns, commits };
     },
   };
 }
+
+const noPlaces = async (): Promise<Placed> => ({ ranges: [], nameless: 0n });
 
 /** Files that an optimize or a delete took are kept for a while: a restore brings them back, and says what it took. */
 const KEPT_BEYOND = 2_000;
@@ -236,7 +250,13 @@ async function readFiles(
 
 async function notesAfter(
   table: Table,
-  asked: { after: number; to: number; addsToo: boolean; look: (adds: readonly Add[]) => Promise<Placed> },
+  asked: {
+    after: number;
+    to: number;
+    addsToo: boolean;
+    isMerged: boolean;
+    look: (adds: readonly Add[]) => Promise<Placed>;
+  },
   signal: AbortSignal,
 ): Promise<CommitNote[]> {
   const notes: CommitNote[] = [];
@@ -248,27 +268,30 @@ async function notesAfter(
     const lab = commitInfo?.lab as { v?: unknown; generation?: unknown; partitions?: unknown } | undefined;
     const isOurs = lab?.v === 1 && Array.isArray(lab.partitions);
     const engine = commitInfo?.engineInfo;
-    const mayChange = entry.filesRemoved > 0 || (asked.addsToo && entry.filesAdded > 0);
+    const mayChange = !asked.isMerged && (entry.filesRemoved > 0 || (asked.addsToo && entry.filesAdded > 0));
     notes.push({
       version,
       timestamp: momentText(timestampMs),
       operation,
       engine: typeof engine === "string" ? engine : null,
       generation: isOurs ? Number(lab.generation ?? 0) : 0,
-      settled: isOurs ? (lab.partitions as Record<string, unknown>[]).map(settledOf) : [],
+      settled: isOurs
+        ? (lab.partitions as Record<string, unknown>[]).map((part) => settledOf(part, asked.isMerged))
+        : [],
       change: mayChange ? await changeOf(await table.commitActions(version, signal), asked.look) : null,
     });
   }
   return notes.reverse();
 }
 
-function settledOf(part: Record<string, unknown>): CommitNote["settled"][number] {
+function settledOf(part: Record<string, unknown>, isMerged: boolean): CommitNote["settled"][number] {
+  const countOf = (name: string) => BigInt(String(part[name] ?? 0));
   return {
     topic: String(part.topic),
     partition: Number(part.partition),
     first: BigInt(String(part.first)),
     last: BigInt(String(part.last)),
-    skipped: BigInt(String(part.skipped ?? 0)),
+    skipped: countOf("skipped") + (isMerged ? countOf("rows") : 0n),
   };
 }
 

@@ -30,16 +30,25 @@ function term(name, sign, title, shown = name, isBad = false) {
   return { name: shown, sign, title, isBad, of: (terms) => terms[name] };
 }
 
-/** The terms to show: those that are always there, and those that are not 0 anywhere. @param {readonly any[]} lines */
-export const termsFor = (lines) =>
-  TERMS.filter(
+/** Where changes are merged, in place of rows and of what a transform left out. @type {Term} */
+const MERGED = term("skipped", "=", "Messages that commits say they merged, or are of no row", "merged");
+
+/**
+ * The terms to show: those that are always there, and those that are not 0 anywhere.
+ * @param {readonly any[]} lines @param {boolean} isMerged
+ */
+export const termsFor = (lines, isMerged) =>
+  TERMS.flatMap((one) =>
+    !isMerged ? one : one.name === "rows" ? MERGED : one.name === "skipped" ? [] : one,
+  ).filter(
     ({ name, of }) =>
       (name !== "taken by restore" && name !== "strange") || lines.some((line) => of(line) !== "0"),
   );
 
 /** How bad it is, and the one sentence that says so. @param {TableLedger} ledger @returns {{ verdict: TableLedger["verdict"], text: string }} */
 export function verdictOf(ledger) {
-  const { verdict, why, lines } = ledger;
+  const { verdict, why, lines, isMerged } = ledger;
+  if (verdict === "whole" && isMerged) return { verdict, text: "Nothing lost, as the commits tell" };
   if (verdict === "whole") return { verdict, text: "Nothing lost, nothing doubled" };
   if (verdict === "unknown") return { verdict, text: `Cannot tell: ${why ?? "not counted yet"}` };
   const parts = [

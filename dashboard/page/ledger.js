@@ -98,8 +98,8 @@ function showFindings(ledger) {
 /** @param {TableLedger | null} ledger @param {boolean} isByMinute */
 function showTerms(ledger, isByMinute) {
   const lines = ledger?.lines ?? [];
-  byId("ledger-table").hidden = ledger === null;
-  const terms = termsFor(lines);
+  byId("ledger-table").hidden = lines.length === 0;
+  const terms = termsFor(lines, ledger?.isMerged ?? false);
   const columns = isByMinute
     ? (ledger === null ? [] : byMinute(ledger)).map((minute) => ({
         name: new Date(minute.minute).toISOString().slice(11, 16),

@@ -218,15 +218,19 @@ export function sqlView({ keep }) {
     },
   );
   const showExamples = view(
-    (state) => [state.route.table, currentVersion(state)],
-    (table, version) => {
+    (state) => [state.route.table, currentVersion(state), placesOf(state)],
+    (table, version, places) => {
       if (table === null) return examples.replaceChildren();
       const name = /^[A-Za-z_]\w*$/.test(table) ? table : `"${table.replaceAll('"', '""')}"`;
       const older = Math.max(0, (version ?? 0) - 1);
       const texts = [
         `SELECT * FROM ${name} LIMIT 20`,
         `SELECT count(*) FROM ${name} AT (VERSION => ${older})`,
-        `SELECT _kafka.partition, count(*) AS n, max(_kafka.offset) AS last FROM ${name} GROUP BY 1 ORDER BY 1`,
+        ...(places === null
+          ? []
+          : [
+              `SELECT ${places}.partition, count(*) AS n, max(${places}.offset) AS last FROM ${name} GROUP BY 1 ORDER BY 1`,
+            ]),
       ];
       examples.replaceChildren(
         "Try: ",
@@ -260,6 +264,12 @@ export function sqlView({ keep }) {
     showLink(state);
     showExamples(state);
   };
+}
+
+/** The column that says where a row is from: that of rows, or of changes; null where the table has neither. @param {import("./state.js").State} state */
+function placesOf({ route, shown: { detail } }) {
+  const names = detail?.table === route.table ? detail.schema.map(({ name }) => name) : [];
+  return ["_kafka", "_cdc"].find((name) => names.includes(name)) ?? null;
 }
 
 /** The line of the error with a caret under the place. @param {string} sql @param {number | undefined} position */
