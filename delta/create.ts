@@ -91,6 +91,7 @@ function nothing(store: Store, schema: StructType, metadata: Metadata): Snapshot
     sizeBytes: 0,
     files: () => rows.files(-1),
     filesWhere: () => rows.files(-1),
+    newestFiles: () => [],
     tombstones: () => rows.tombstones(-1),
     txn: () => undefined,
     liveRows: () => 0n,

@@ -40,6 +40,8 @@ export type FileRows = {
     mayHold?: (stats: string | undefined, values: PartitionValues) => boolean,
     reaching?: readonly BoundsFilter[],
   ): Iterable<Add>;
+  /** At most `count` of the live files of `version`, the newest first. */
+  newestFiles(version: number, count: number): Add[];
   tombstones(version: number): Iterable<Remove>;
   /**
    * Live rows in the files of `version` by their statistics; undefined as soon as one does not say. What was looked up of a file is kept, so that
@@ -205,6 +207,18 @@ export function fileRows(root: string): FileRows {
         const text = stats.get(row);
         if (mayHold?.(text, partitionValues[partitions.get(row)]!) ?? true) yield addAt(row, text);
       }
+    },
+    newestFiles(version, count) {
+      const newest: number[] = [];
+      for (let row = 0, end = since.length; row < end; row++) {
+        if (!isCurrent(row, version) || isTombstone(row)) continue;
+        const time = times.get(row);
+        if (newest.length === count && !(time > times.get(newest.at(-1) ?? row))) continue;
+        const place = newest.findIndex((other) => times.get(other) < time);
+        newest.splice(place < 0 ? newest.length : place, 0, row);
+        if (newest.length > count) newest.pop();
+      }
+      return newest.map((row) => addAt(row, stats.get(row)));
     },
     *tombstones(version) {
       const end = since.length;

@@ -179,3 +179,19 @@ test("rows are written afresh once they doubled; what older versions hold stays"
   for (const then of old) assert.deepEqual(names(then.state), then.files);
   assert.equal(state.numFiles, 259);
 });
+
+test("the newest files are the first of all when they are sorted by their time, in the order of the rest where it is the same", () => {
+  const times = fc.array(fc.integer({ min: 0, max: 9 }), { maxLength: 40 });
+  fc.assert(
+    fc.property(times, fc.nat(40), fc.nat(45), (written, removed, count) => {
+      const adds = written.map((modificationTime, n) => ({ add: file(`f${n}`, { modificationTime }) }));
+      const gone = removed < written.length ? [{ remove: removal(`f${removed}`) }] : [];
+      const first = applyCommit(emptyState("memory://t"), { version: 0, actions: adds, modifiedMs: 0 });
+      applyCommit(first, { version: 1, actions: gone, modifiedMs: 1 });
+      for (const version of [0, 1]) {
+        const all = [...first.rows.files(version)].sort((a, b) => b.modificationTime - a.modificationTime);
+        assert.deepEqual(first.rows.newestFiles(version, count), all.slice(0, count));
+      }
+    }),
+  );
+});

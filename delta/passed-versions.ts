@@ -18,9 +18,9 @@ export type PassedVersions = {
 /** Versions that were replayed one after the other from one checkpoint. They share their rows, so that each costs little. */
 type Run = { tip: LogState; states: Map<number, LogState> };
 
-/** Files that a run may have, to be kept: some 50 MB of them; and how many runs and versions of each are. */
-const MOST_FILES = 200_000;
-const MOST_RUNS = 3;
+/** Files that all runs together may have, to be kept: some 100 MB of them; and how many runs and versions of each are. */
+const MOST_FILES = 400_000;
+const MOST_RUNS = 32;
 const MOST_STATES = 64;
 /** Commits that are read sooner than a checkpoint. */
 const NEAR = 32;
@@ -37,9 +37,9 @@ export function passedVersions(store: Store): PassedVersions {
     return listing;
   };
   const keep = (run: Run): void => {
-    runs = runs.filter((one) => one !== run);
-    if (run.tip.rows.length <= MOST_FILES) runs.push(run);
-    if (runs.length > MOST_RUNS) runs.shift();
+    runs = [...runs.filter((one) => one !== run), run];
+    let files = runs.reduce((sum, { tip }) => sum + tip.rows.length, 0);
+    while (runs.length > MOST_RUNS || files > MOST_FILES) files -= runs.shift()!.tip.rows.length;
   };
   const pass = (run: Run, state: LogState): void => {
     run.tip = state;

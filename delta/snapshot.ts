@@ -30,6 +30,7 @@ export function snapshotOf(state: LogState, previous?: Snapshot): Snapshot {
     sizeBytes: state.sizeBytes,
     files: () => rows.files(version),
     filesWhere: (matches, mayHold, reaching) => rows.files(version, matches, mayHold, reaching),
+    newestFiles: (count) => rows.newestFiles(version, count),
     tombstones: () => rows.tombstones(version),
     liveRows: () => rows.liveRows(version),
     txn: (appId) => state.txns.get(appId)?.version,

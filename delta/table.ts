@@ -40,6 +40,8 @@ export type Snapshot = {
     mayHold?: (stats: string | undefined, values: PartitionValues) => boolean,
     reaching?: readonly BoundsFilter[],
   ): Iterable<Add>;
+  /** At most `count` of the live files, those that were written last by their `modificationTime`, the newest first. */
+  newestFiles(count: number): Add[];
   /** Tombstones that are still kept, for vacuum and checkpoints. */
   tombstones(): Iterable<Remove>;
   /** Rows by the files' statistics; undefined as soon as one file does not say. */

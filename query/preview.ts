@@ -10,7 +10,7 @@ import { openRelations, type Reading } from "./relations.ts";
 
 export type Preview = { columns: { name: string; type: string }[]; rows: Cell[][]; truncated: boolean };
 
-/** Files without statistics are taken to hold as many rows as it needs to stop soon, but some are read in any case. */
+/** What is read at most, whatever the statistics say. */
 const MAX_FILES = 20;
 
 /**
@@ -26,17 +26,21 @@ export async function previewRows(
   const { limit, signal } = options;
   const adds = newestFiles(snapshot, limit);
   const source = { view: "preview", table: snapshot, store: table.store, adds };
-  const relations = await openRelations(reading, [source], { signal });
+  const relations = await openRelations(reading, [source], { asText: "at once", signal });
+  let isDone = false;
   try {
     const order = hasKafka(snapshot)
       ? "ORDER BY _kafka.timestamp DESC, _kafka.partition, _kafka.offset DESC"
       : "";
-    const result = await stream(relations.engine, `SELECT * FROM preview ${order} LIMIT ${limit}`, signal);
+    const { sql: start, lists } = relations.text ?? { sql: "", lists: {} };
+    const sql = `${start}SELECT * FROM preview ${order} LIMIT ${limit}`;
+    const result = await stream(relations.engine, sql, signal, { isSmall: true, lists });
     const cells = result.columns.map((column) => toCell(column.type));
     const rows: Cell[][] = [];
     for await (const chunk of result.chunks) {
       rows.push(...chunk.map((row) => row.map((value, index) => cells[index]!(value))));
     }
+    isDone = true;
     return {
       columns: result.columns.map(({ name, sql }) => ({ name, type: sql })),
       rows,
@@ -46,18 +50,18 @@ export async function previewRows(
     signal.throwIfAborted();
     throw await relations.explain(error);
   } finally {
-    await relations.close();
+    await relations.close({ isDone });
   }
 }
 
 function newestFiles(snapshot: Snapshot, limit: number): Add[] {
-  const all = [...snapshot.files()].sort((a, b) => b.modificationTime - a.modificationTime);
+  const newest = snapshot.newestFiles(MAX_FILES);
   let rows = 0n;
-  const enough = all.findIndex((add, index) => {
+  const enough = newest.findIndex((add) => {
     rows += rowsOf(add) ?? 0n;
-    return rows >= BigInt(limit) || index + 1 === MAX_FILES;
+    return rows >= BigInt(limit);
   });
-  return enough < 0 ? all : all.slice(0, enough + 1);
+  return enough < 0 ? newest : newest.slice(0, enough + 1);
 }
 
 function hasKafka(snapshot: Snapshot): boolean {
