@@ -74,7 +74,7 @@ export function misfitOf(letters: readonly Letter[], told: Told, hasRows: boolea
     "CONFIG_INVALID",
     `${told.topic}: ${all} ${verb} ${doubt.missing}: ${first.message}${found}`,
     {
-      hint: `${doubt.setting} is ${doubt.given}: set it right and start again, these messages are not settled. Where they are what is wrong, `maxBad: off` (--max-bad off) makes dead letters of them`,
+      hint: `${doubt.setting} is ${doubt.given}: set it right and start again, these messages are not settled. Where they are what is wrong, --max-bad off (maxBad: off) makes dead letters of them`,
       details: { reason: first.code, messages: letters.length, names },
     },
   );
