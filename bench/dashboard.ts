@@ -57,7 +57,7 @@ export async function benchDashboard(options: DashboardBenchOptions): Promise<Da
       // The first one only warms the server up.
       for (let round = 0; round <= rounds; round++) {
         say(round === 0 ? "warming up" : `round ${round} of ${rounds}`);
-        const one = await measure(browser, served.address, commits, signal);
+        const one = await measure(browser, served.address, { commits, round }, signal);
         if (round > 0) found.push(one);
       }
       return { commits, rounds, window: WINDOW, ...summary(found) };
@@ -165,7 +165,7 @@ async function serve(
 async function measure(
   browser: Browser,
   address: string,
-  commits: number,
+  { commits, round }: { commits: number; round: number },
   signal: AbortSignal,
 ): Promise<Round> {
   const context = await browser.newContext({ viewport: { width: WINDOW[0], height: WINDOW[1] } });
@@ -184,13 +184,15 @@ async function measure(
     signal.throwIfAborted();
     const drag = await dragAlong(page);
     const jumps: Round["jumps"] = [];
-    for (let n = 0; n < JUMPS; n++) {
+    // Others in each round, as the server remembers some of those it has shown.
+    for (let n = round * JUMPS; n < (round + 1) * JUMPS; n++) {
       signal.throwIfAborted();
-      jumps.push(await jumpTo(page, Math.floor(((n * 0.618) % 1) * commits)));
+      jumps.push(await jumpTo(page, Math.floor(((n * 0.6180339) % 1) * commits)));
     }
     const steps: Round["steps"] = [];
-    await jumpTo(page, Math.floor(commits / 2));
-    for (let n = 1; n <= STEPS; n++) steps.push(await stepTo(page, Math.floor(commits / 2) - n));
+    const middle = Math.max(Math.floor(commits / 2) - round * STEPS, STEPS);
+    await jumpTo(page, middle);
+    for (let n = 1; n <= STEPS; n++) steps.push(await stepTo(page, middle - n));
     return { load, drag, jumps, steps };
   } finally {
     await context.close();

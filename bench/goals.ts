@@ -32,6 +32,8 @@ export function goalsOf(records: readonly PageRecord[]): Goal[] {
         return queryGoals(record.result);
       case "open":
         return openGoals(record.result);
+      case "dashboard":
+        return dashboardGoals(record.result);
       default:
         return [];
     }
@@ -145,6 +147,27 @@ function openGoals({ files, cases }: ResultOf<"open">): Goal[] {
     ratioGoal(`CPU by deltalake's, ${at}, ${behind} commits behind`, 1, ratio.cpuSeconds.median),
     ratioGoal(`memory by deltalake's, ${at}, ${behind} commits behind`, 0.5, ratio.peakBytes.median),
   ]);
+}
+
+function dashboardGoals({ commits, load, drag, jump, step }: ResultOf<"dashboard">): Goal[] {
+  const of = `of ${commits.toLocaleString("en")} versions`;
+  const under = (what: string, limit: number, ms: number): Goal => ({
+    ...{
+      what,
+      goal: `under ${limit.toLocaleString("en")} ms`,
+      found: `${ms.toFixed(1)} ms`,
+      isReached: ms < limit,
+    },
+  });
+  return [
+    under(`page ${of}: first paint`, 1_000, load.paintMs.median),
+    under(`page ${of}: rows of any version, 95 of 100`, 100, jump.rowsMs95.median),
+    under(`page ${of}: rows of the version before, 95 of 100`, 100, step.rowsMs95.median),
+    {
+      ...{ what: `page ${of}: a frame while it is dragged, main thread`, goal: "at most 16.7 ms" },
+      ...{ found: `${drag.mainThreadMs.median.toFixed(1)} ms`, isReached: drag.mainThreadMs.median <= 16.7 },
+    },
+  ];
 }
 
 function ratioGoal(what: string, limit: number, found: number): Goal {

@@ -110,6 +110,16 @@ const QUERY = {
     },
   },
 } satisfies PageRecord as PageRecord;
+const DASHBOARD = {
+  ...{ ...HEAD, bench: "dashboard" },
+  result: {
+    ...{ commits: 5_000, rounds: 3, window: [1440, 900] },
+    load: { paintMs: same(250), timelineMs: same(400), rowsMs: same(500) },
+    drag: { seconds: 4, framesPerSecond: same(60), frameMs95: same(17), mainThreadMs: same(16.9) },
+    jump: { versionMs: same(20), rowsMs: same(60), rowsMs95: same(99.5) },
+    step: { rowsMs: same(30), rowsMs95: same(120) },
+  },
+} satisfies PageRecord as PageRecord;
 const used = (value: number, bytes: number) => ({
   ...{ seconds: same(value), cpuSeconds: same(value * 2), peakBytes: same(bytes) },
 });
@@ -150,7 +160,7 @@ const MERGE = {
     })),
   },
 } satisfies PageRecord as PageRecord;
-const ALL = [INGEST, LATENCY, MEMORY, START, PROFILE, QUERY, OPEN, COMMIT, MERGE];
+const ALL = [INGEST, LATENCY, MEMORY, START, PROFILE, QUERY, OPEN, COMMIT, MERGE, DASHBOARD];
 
 test("the committed page and its charts say what the committed results say, and nothing else", async () => {
   // lab bench report
@@ -176,6 +186,9 @@ test("every number of the results is on the page, as it was measured", () => {
     "| all of the process | 8.00 | 100 % |",
     "| partition | cold | delta_scan | 20 of 2,000 | 350 / 350 / 350 | 700 / 700 / 700 | 0.5 / 0.5 / 0.5 |",
     "| compiled | 100 | 312 / 312 / 312 |",
+    "| statistics | warm | read_parquet | 2 of 100 | 10.5 / 10.5 / 10.5 | 10 / 10 / 10 | 1.05 / 1.05 / 1.05 |",
+    "| a version anywhere in the history: its rows | 60 / 60 / 60 |",
+    "it draws 60 / 60 / 60 frames/s",
     "| 100 | open | lab | 0.25 / 0.25 / 0.25 | 0.5 / 0.5 / 0.5 | 90 / 90 / 90 |",
     "| 100 | open | ours by the peer's | 0.5 / 0.5 / 0.5 | 1 / 1 / 1 | 0.5 / 0.5 / 0.5 |",
     "| 100,000 | 12 | 120 | 4.5 / 4.5 / 4.5 |",
@@ -206,6 +219,10 @@ test("a goal is reached or not by the median of what was measured", () => {
     ["CPU by deltalake's, table of 100,000 files opened, 100 commits behind", "1.00", true],
     ["memory by deltalake's, table of 100,000 files opened, 100 commits behind", "0.50", true],
     ["changes/s into a keyed table, by those of deltalake's merge", "40.0 times", true],
+    ["page of 5,000 versions: first paint", "250.0 ms", true],
+    ["page of 5,000 versions: rows of any version, 95 of 100", "99.5 ms", true],
+    ["page of 5,000 versions: rows of the version before, 95 of 100", "120.0 ms", false],
+    ["page of 5,000 versions: a frame while it is dragged, main thread", "16.9 ms", false],
   ]);
 });
 

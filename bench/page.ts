@@ -3,6 +3,7 @@
 import { goalsOf } from "./goals.ts";
 import { ingestSummary } from "./ingest-summary.ts";
 import { exact, table, three, when } from "./markdown.ts";
+import { dashboard } from "./page-dashboard.ts";
 import { merge } from "./page-merge.ts";
 import { commit, open, query } from "./page-tables.ts";
 import { PARTS, type Part } from "./profile-parts.ts";
@@ -10,7 +11,18 @@ import { newest, type PageRecord } from "./results.ts";
 import { spread } from "./spread.ts";
 
 const KINDS: readonly PageRecord["bench"][] = [
-  ...(["ingest", "latency", "memory", "start", "profile", "query", "open", "commit", "merge"] as const),
+  ...([
+    "ingest",
+    "latency",
+    "memory",
+    "start",
+    "profile",
+    "query",
+    "open",
+    "commit",
+    "merge",
+    "dashboard",
+  ] as const),
 ];
 
 /** Of all results those that the page tells of: the newest of each benchmark, and of `ingest` and `profile` of each size. */
@@ -70,6 +82,8 @@ function section(record: PageRecord): string {
       return commit(record);
     case "merge":
       return merge(record);
+    case "dashboard":
+      return dashboard(record);
   }
 }
 

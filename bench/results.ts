@@ -3,6 +3,7 @@
 import { appendFile, readFile } from "node:fs/promises";
 import { LabError } from "../core/errors.ts";
 import type { CommitBenchResult } from "./commit.ts";
+import type { DashboardBenchResult } from "./dashboard.ts";
 import type { IngestBenchResult } from "./ingest.ts";
 import type { LatencyBenchResult } from "./latency.ts";
 import type { Measurement } from "./machine.ts";
@@ -26,7 +27,8 @@ export type PageRecord =
   | Recorded<"query", QueryBenchResult>
   | Recorded<"open", OpenBenchResult>
   | Recorded<"commit", CommitBenchResult>
-  | Recorded<"merge", MergeBenchResult>;
+  | Recorded<"merge", MergeBenchResult>
+  | Recorded<"dashboard", DashboardBenchResult>;
 
 /** One line more in the file, or with null none: to find out before an hour of measuring. USAGE where it cannot be written. */
 export async function appendResult(file: string, record: Recorded<string, unknown> | null): Promise<void> {
