@@ -22,17 +22,21 @@ const MOST_ON_THE_WAY = 3;
 
 /**
  * Leaders take batches of a partition in the order of their sequence numbers alone: where one was refused those behind it are, too. So when a leader has
- * moved all that is on the way comes to its end, and what is left of it is sent again, one by one.
+ * moved all that is on the way comes to its end, and what is left of it is sent again, one by one. But of a producer that it does not know a leader takes
+ * whatever comes first: the first batch of a partition travels alone.
  */
 export function createBatchLane({ offer, produce }: Leaders): BatchLane {
-  type Flight = { topic: string; offered: Promise<Offer> };
+  type Flight = { topic: string; names: readonly string[]; offered: Promise<Offer> };
   let flights: Flight[] = [];
+  /** Partitions whose leaders know the producer. */
+  const known = new Set<string>();
 
   async function land(): Promise<void> {
-    const { offered } = flights[0]!;
+    const { offered, names } = flights[0]!;
     const { failure, hasMoved } = await offered;
     if (failure === undefined) {
       flights.shift();
+      for (const name of names) known.add(name);
       return;
     }
     const landed = await Promise.all(
@@ -40,13 +44,19 @@ export function createBatchLane({ offer, produce }: Leaders): BatchLane {
     );
     flights = [];
     if (!hasMoved) throw failure;
-    for (const { topic, rest } of landed) if (rest.length > 0) await produce(topic, rest);
+    for (const { topic, names, rest } of landed) {
+      if (rest.length > 0) await produce(topic, rest);
+      for (const name of names) known.add(name);
+    }
   }
 
   return {
     async push(topic, partitions) {
-      while (flights.length >= MOST_ON_THE_WAY) await land();
-      flights.push({ topic, offered: offer(topic, partitions) });
+      const names = partitions.map(({ partition }) => `${partition}/${topic}`);
+      const fresh = new Set(names.filter((name) => !known.has(name)));
+      const isBehindFirst = () => flights.some((flight) => flight.names.some((name) => fresh.has(name)));
+      while (flights.length >= MOST_ON_THE_WAY || (fresh.size > 0 && isBehindFirst())) await land();
+      flights.push({ topic, names, offered: offer(topic, partitions) });
     },
     async drain() {
       while (flights.length > 0) await land();

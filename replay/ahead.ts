@@ -3,7 +3,7 @@
 import type { LakeRecord } from "./lake.ts";
 
 /** Records that wait for their sending, in bytes. */
-const MOST_WAITING = 32 << 20;
+const MOST_WAITING = 16 << 20;
 /** Lists that wait are handed on as one, up to so many bytes. */
 const TOGETHER = 4 << 20;
 /** What a record takes beside key and value. */

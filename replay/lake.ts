@@ -104,7 +104,7 @@ export type RowsBehind = {
 };
 
 /** Files of a window are read in the memory that is given, with room for their sort; files hold rows packed. */
-const WINDOW_PART = 24;
+const WINDOW_PART = 16;
 const PACKED = 3;
 const WINDOW_ROWS = { least: 20_000, most: 400_000 };
 /**

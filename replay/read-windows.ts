@@ -24,8 +24,8 @@ export type Reading = Pick<LakeOptions, "table" | "signal"> & {
 
 /** A window that holds less than this part of what it should makes the next one larger. */
 const POOR = 16;
-/** Smaller windows would open files for next to nothing. */
-const LEAST_ROWS = 1_000;
+/** Fewer than these have values that no window can hold. */
+const LEAST_ROWS = 16;
 const SHRINK = 4;
 
 export type WindowsOptions = Reading & {
@@ -48,9 +48,10 @@ export async function* readWindows(options: WindowsOptions): AsyncGenerator<Lake
     if (window === null) return;
     const data = await options.locate(window.files);
     let isBegun = false;
+    let count = 0;
     try {
       await viewCandidates(options, window.files, data);
-      const count = await chooseRows(engine, window, signal);
+      count = await chooseRows(engine, window, signal);
       if (count > 0) {
         const read = readWindow(options, window, data);
         for await (const records of options.rows.arePaired ? withoutUnchanged(read) : read) {
@@ -63,9 +64,11 @@ export async function* readWindows(options: WindowsOptions): AsyncGenerator<Lake
     } catch (error) {
       signal.throwIfAborted();
       const failure = await explainFailure(error, data);
-      const mayShrink = isLabError(failure, "QUERY_LIMIT") && !isBegun && wanted > LEAST_ROWS;
+      // A window holds less than was wanted where no more is left.
+      const held = count === 0 ? wanted : Math.min(wanted, count);
+      const mayShrink = isLabError(failure, "QUERY_LIMIT") && !isBegun && held > LEAST_ROWS;
       if (!mayShrink) throw failure;
-      most = wanted = Math.ceil(wanted / SHRINK);
+      most = wanted = Math.ceil(held / SHRINK);
     } finally {
       await data.close();
     }
