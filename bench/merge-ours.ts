@@ -45,6 +45,9 @@ export async function mergeOurs(
   const merger = openMerger({
     ...{ encoder, scratchDir, ...limits, topic: "customers", onUnknownField: "add", now: Date.now },
     ...{ compactEvery: COMPACT_EVERY, indexBytes: Number.POSITIVE_INFINITY, onIndexOver: () => {} },
+    openAside: async () => {
+      throw new LabError("INTERNAL", "deleted rows are kept in the table here");
+    },
     onCompactionFailure: options.onCompactionFailure ?? fail,
   });
   try {

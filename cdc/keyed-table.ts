@@ -6,7 +6,7 @@ import type { StructType } from "../delta/types.ts";
 import { DELETES_PROPERTY, KEY_PROPERTY } from "../engine/hidden-rows.ts";
 import type { Opened } from "../ingest/destination.ts";
 import type { Published } from "../ingest/publish.ts";
-import { CDC_FIELD } from "./merge/cdc-field.ts";
+import { CDC_FIELD, type Deletes } from "./merge/cdc-field.ts";
 
 /** The columns that make the key of a table; null where it does not say. CORRUPT_LOG where the property is none of ours. */
 export function keyOf({ metadata }: Snapshot): string[] | null {
@@ -39,7 +39,7 @@ export function requireKey(table: Snapshot, told: readonly string[] | undefined)
 export async function nameKey(
   { table, snapshot }: Opened,
   keyColumns: readonly string[] | null,
-  deletes: "hidden" | "shown",
+  deletes: Deletes,
   signal: AbortSignal,
 ): Promise<{ kind: "named"; rows: Opened } | Extract<Published, { kind: "rejected" }>> {
   const { configuration } = snapshot.metadata;

@@ -1,5 +1,6 @@
 /** How the messages of a topic say what changed. Plain data. */
 
+import type { Deletes } from "./merge/cdc-field.ts";
 import type { TimeCount } from "./time-columns.ts";
 
 export const CHANGE_FORMATS = ["debezium", "dms", "maxwell", "dynamodb", "plain"] as const;
@@ -9,8 +10,7 @@ export type CdcOptions = {
   format: ChangeFormat;
   /** Columns that make a key; absent: what the messages' keys have (Debezium, DynamoDB). */
   keyColumns?: readonly string[] | undefined;
-  /** Rows that were deleted are kept and seen, marked in `_cdc.deleted`. */
-  softDelete: boolean;
+  deletes: Deletes;
   /** Memory for the index of the table's keys. */
   keyMemoryBytes?: number | undefined;
   /** Debezium: once a snapshot is over, rows that are older and were not in it are deleted. */

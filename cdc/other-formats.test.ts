@@ -171,7 +171,7 @@ test("plain: an unknown operation, a missing row and a position that is none are
 
 test("a format that does not tell its key asks for it", () => {
   for (const format of ["dms", "maxwell", "plain"] as const)
-    assert.throws(() => openChangeDecoder({ format, softDelete: false }), { code: "CONFIG_INVALID" });
+    assert.throws(() => openChangeDecoder({ format, deletes: "hidden" }), { code: "CONFIG_INVALID" });
 });
 
 test("columns that are told to be times are, and a number that is none of its unit is a letter", () => {
@@ -183,7 +183,7 @@ test("columns that are told to be times are, and a number that is none of its un
   const decoder = openChangeDecoder({
     format: "plain",
     keyColumns: ["id"],
-    softDelete: false,
+    deletes: "hidden",
     plain: {},
     timeColumns,
   });

@@ -194,10 +194,36 @@ test("rows that were there before are older than any change (hudi#7152, hudi#719
 test("soft deletes are seen with their mark, where queries are told to show them", async (t) => {
   const fixture = await topicOf(t);
   fixture.kafka.append("t", 0, [message("c", 1, { v: 1 }, source(1)), message("d", 1, null, source(2))]);
-  await start(fixture, { cdc: { softDelete: true } }).ended;
+  await start(fixture, { cdc: { deletes: "shown" } }).ended;
   assert.deepEqual(await fixture.rows("SELECT id, _cdc.deleted AS gone FROM t"), [{ id: 1n, gone: true }]);
   const table = await openTable(await openStore(fixture.tableUri, { signal }), signal);
   assert.equal((await table.latest(signal)).metadata.configuration["lab.cdc.deletes"], "shown");
+});
+
+test("deleted keys are kept aside where that is asked for, whatever step a process dies at", async (t) => {
+  for (const step of ["after-letters", "after-upload", "after-commit"]) {
+    const fixture = await topicOf(t);
+    const cdc = { deletes: "aside" as const };
+    const first = [message("c", 1, { v: 1 }, source(1)), message("c", 2, { v: 2 }, source(2))];
+    fixture.kafka.append("t", 0, first);
+    await start(fixture, { cdc }).ended;
+    fixture.kafka.append("t", 0, [message("d", 1, null, source(5)), message("u", 2, { v: 3 }, source(6))]);
+    const onStep = (now: string) => {
+      if (now === step) throw new Error("killed");
+    };
+    await assert.rejects(start(fixture, { cdc, more: { onStep } }).ended, /killed/);
+    await start(fixture, { cdc }).ended;
+    assert.deepEqual(await fixture.rows("SELECT id, v FROM t"), [{ id: 2n, v: 3n }], step);
+    fixture.kafka.append("t", 0, first);
+    await start(fixture, { cdc }).ended;
+    assert.deepEqual(await fixture.rows("SELECT id, v FROM t"), [{ id: 2n, v: 3n }], step);
+    const deleted = "SELECT id, _cdc.hi AS at FROM t WHERE _cdc.deleted";
+    assert.deepEqual(
+      await fixture.rowsOf(`${fixture.tableUri}__deletes`, deleted),
+      [{ id: 1n, at: 5n }],
+      step,
+    );
+  }
 });
 
 test("changes in Avro from a registry are merged, their keys and tombstones too", async (t) => {

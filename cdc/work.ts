@@ -57,7 +57,7 @@ export function createMerging(
   let decoder: ChangeDecoder | null = null;
   let isUnordered = false;
   let isUnswept = false;
-  const deletes = options.softDelete ? "shown" : "hidden";
+  const { deletes } = options;
 
   /** The key of the table that is there counts. */
   function decoderFor(table: Snapshot | null): ChangeDecoder {

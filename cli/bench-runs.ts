@@ -101,7 +101,7 @@ const replay: Bench = async (values, around) => {
   return { result, text: replayText(result) };
 };
 
-const merge: Bench = async ({ messages: rows = 1_000_000, commits = 200, rounds = 3, seed }, around) => {
+const merge: Bench = async ({ messages: rows = 1_000_000, commits = 120, rounds = 3, seed }, around) => {
   const { benchMerge } = await import("../bench/merge.ts");
   const { mergeText } = await import("./bench-merge-text.ts");
   const result = await benchMerge({
@@ -110,7 +110,7 @@ const merge: Bench = async ({ messages: rows = 1_000_000, commits = 200, rounds 
     changes: 1000,
     seed,
     rounds,
-    scaleBatches: Math.ceil(commits / 2),
+    scaleBatches: Math.ceil(commits / 4),
     ...around,
   });
   return { result, text: mergeText(result) };

@@ -65,7 +65,7 @@ export const BENCH_SETTINGS = {
     kind: integer(1),
     default: undefined,
     description:
-      "commit: commits of each writer, 100 unless given; open: commits of the table, 5000 unless given; merge: batches of 1000 changes, 200 unless given",
+      "commit: commits of each writer, 100 unless given; open: commits of the table, 5000 unless given; merge: batches of 1000 changes, 120 unless given",
   }),
   store: setting<string | undefined>({
     flag: "--store",

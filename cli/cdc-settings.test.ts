@@ -17,7 +17,7 @@ function streamOf(flags: Record<string, string | string[]>, yaml?: string) {
 test("Debezium needs no more than its mode: the key is the message's, deletes are hidden, commits are small", () => {
   const { cdc, metadata, flush } = streamOf({ "--topic": "customers", "--mode": "cdc" });
   assert.deepEqual(cdc, {
-    ...{ format: "debezium", keyColumns: undefined, softDelete: false, placeholder: undefined },
+    ...{ format: "debezium", keyColumns: undefined, deletes: "hidden", placeholder: undefined },
   });
   assert.equal(metadata, false);
   assert.deepEqual(flush, { latencyMs: 2000, rows: 100_000, bytes: 64 * 1024 * 1024 });
@@ -56,7 +56,7 @@ streams:
 `;
   const { cdc, flush } = streamOf({ "--cdc-key": ["sku"] }, yaml);
   assert.deepEqual(cdc, {
-    ...{ format: "plain", keyColumns: ["sku"], softDelete: true, placeholder: undefined },
+    ...{ format: "plain", keyColumns: ["sku"], deletes: "shown", placeholder: undefined },
     timeColumns: new Map([["at", "ms"]]),
     plain: {
       ...{ op: "meta.kind", row: undefined, key: "key", position: ["file", "pos"] },

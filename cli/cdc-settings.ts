@@ -1,5 +1,6 @@
 /** How the messages of a stream say what changed, from flags and lab.yaml. */
 
+import type { Deletes } from "../cdc/merge/cdc-field.ts";
 import { type CdcOptions, CHANGE_FORMATS, type ChangeFormat, type PlainPaths } from "../cdc/options.ts";
 import { TIME_COUNTS, type TimeCount } from "../cdc/time-columns.ts";
 import { LabError } from "../core/errors.ts";
@@ -45,13 +46,14 @@ export const CDC_SETTINGS = {
     defaultText: "the fields of the message's key",
     description: "changes: columns that make a row's key",
   }),
-  cdcDeletes: setting<"hidden" | "shown" | undefined>({
+  cdcDeletes: setting<Deletes | undefined>({
     flag: "--cdc-deletes",
     streamKey: "cdc.deletes",
-    kind: choice("hidden", "shown"),
+    kind: choice("hidden", "shown", "aside"),
     default: undefined,
     defaultText: "hidden",
-    description: "changes: whether queries see rows that were deleted, marked in _cdc.deleted",
+    description:
+      "changes: whether queries see rows that were deleted, marked in _cdc.deleted; aside: they are kept in the table TABLE__deletes",
   }),
   cdcKeyMemory: setting<number | undefined>({
     flag: "--cdc-key-memory",
@@ -193,7 +195,7 @@ export function cdcOf(values: CdcValues, stream: Partial<LabStream>): CdcOptions
   return {
     format,
     keyColumns: key,
-    softDelete: (values.cdcDeletes ?? yaml.deletes ?? "hidden") === "shown",
+    deletes: values.cdcDeletes ?? yaml.deletes ?? "hidden",
     placeholder: values.cdcPlaceholder ?? yaml.placeholder,
     ...(sweep ? { sweep } : {}),
     ...(keyMemoryBytes === undefined ? {} : { keyMemoryBytes }),

@@ -146,7 +146,7 @@ export async function runIngest(
           const { wire, schema } = streams.find((one) => one === stream) as ConfiguredStream;
           return openDecoder(wire, { registry: schemaRegistry, columns: schema ?? null }, signal);
         },
-        workFor: createWorks({ ...values, encoder, stagingDir, registry, log }),
+        workFor: createWorks({ ...values, encoder, stagingDir, registry, log, env }),
         rowReader: createRowReader({
           cache: await openFileCache({ folder: cacheDir, maxBytes: values.memory }),
           memoryLimitBytes: values.memory,

@@ -58,8 +58,10 @@ const Changes = z
       .min(1)
       .describe("Columns that make a row's key. Default: the fields of the message's key."),
     deletes: z
-      .enum(["hidden", "shown"])
-      .describe("Whether queries see rows that were deleted, marked in `_cdc.deleted`. Default: hidden."),
+      .enum(["hidden", "shown", "aside"])
+      .describe(
+        "Whether queries see rows that were deleted, marked in `_cdc.deleted`; aside: they are kept in the table `TABLE__deletes`. Default: hidden.",
+      ),
     keyMemory: spelled(bytes, "1GiB").describe(
       "Memory for the index of the table's keys; a larger table is looked up for each commit.",
     ),

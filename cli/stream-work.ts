@@ -1,12 +1,14 @@
 /** What streams do with their messages: rows that are added, or changes that are merged. */
 
 import type { Registry } from "prom-client";
+import { ASIDE_SUFFIX } from "../cdc/merge/aside.ts";
 import { openMerger } from "../cdc/merge/merger.ts";
 import { createChangeMetrics } from "../cdc/metrics.ts";
 import { requireFitting } from "../cdc/misfit.ts";
 import { createMerging } from "../cdc/work.ts";
 import { asLabError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
+import { openStore } from "../delta/store/open.ts";
 import type { Encoder } from "../engine/encoder.ts";
 import type { StreamOptions } from "../ingest/options.ts";
 import { appending, type Work } from "../ingest/work.ts";
@@ -25,8 +27,9 @@ export function createWorks(shared: {
   threads: number;
   registry: Registry;
   log: Log;
+  env: NodeJS.ProcessEnv;
 }): (stream: StreamOptions) => Work {
-  const { encoder, stagingDir, memory, threads, registry, log } = shared;
+  const { encoder, stagingDir, memory, threads, registry, log, env } = shared;
   let metricsFor: ReturnType<typeof createChangeMetrics> | undefined;
   return (stream) => {
     const { cdc, mayAllBeBad } = stream as ConfiguredStream;
@@ -43,6 +46,8 @@ export function createWorks(shared: {
           { event: "keys-looked-up", table, bytes },
           "the index of the table's keys is larger than cdc.keyMemory lets it be: each commit looks its keys up in the table's files, which takes longer",
         ),
+      openAside: ({ store }) =>
+        openStore(`${store.root}${ASIDE_SUFFIX}`, { signal: new AbortController().signal, env }),
       onCompactionFailure: (error) =>
         log.warn(
           { event: "compaction", table, code: asLabError(error).code },

@@ -6,7 +6,7 @@ import type { Snapshot } from "../delta/table.ts";
 /** Table property: the columns that make a key, as a JSON array. With it a table is one that changes are applied to, and nothing is added to. */
 export const KEY_PROPERTY = "lab.cdc.key";
 
-/** Table property: "hidden" where readers are not shown such rows, "shown" where they are. */
+/** Table property: "hidden" where readers are not shown such rows, "shown" where they are, "aside" where there are none: they are in a table of their own. */
 export const DELETES_PROPERTY = "lab.cdc.deletes";
 
 const COLUMN = "_cdc";

@@ -47,6 +47,17 @@ for (const [kind, options] of KINDS)
     );
   });
 
+test("delta-rs sees no deleted row where these are kept aside, and needs no flag for it", async (t) => {
+  const { one, totals } = await mergedVersions(t, { configuration: { "lab.cdc.deletes": "aside" } });
+  const all = TOTALS.replace(/WHERE.*/, "");
+  const told = await python(READ, [one.tablePath, all, ...[...totals.keys()].map(String)]);
+  const versions = told
+    .trim()
+    .split("\n")
+    .map((line) => (JSON.parse(line) as unknown[][])[0]);
+  assert.deepEqual(versions, [...totals.values()]);
+});
+
 /** MAKE TABLE: column `name` must not be null, and `n` is above zero. */
 const MAKE = `
 import sys

@@ -1,5 +1,7 @@
 /** One attempt to apply a batch on one version of the table: staged, planned, written and committed. */
 
+import { isDeepStrictEqual } from "node:util";
+import { LabError } from "../../core/errors.ts";
 import { checkWritable, isActive } from "../../delta/protocol.ts";
 import { checkRowsMayMove } from "../../delta/row-tracking.ts";
 import type { Snapshot } from "../../delta/table.ts";
@@ -7,6 +9,7 @@ import type { BadRecord, EncodePlan, Encoder } from "../../engine/encoder.ts";
 import { openWorkbench, type Workbench } from "../../upkeep/workbench.ts";
 import type { MergeRequest, MergeResult } from "../apply.ts";
 import type { Change } from "../change.ts";
+import type { Aside } from "./aside.ts";
 import { demandsOf } from "./demands.ts";
 import type { Found, KeyIndex, Located } from "./key-index.ts";
 import type { Plan } from "./plan.ts";
@@ -34,14 +37,34 @@ export type Applying = {
   index: KeyIndex;
   /** Deleted rows that may be forgotten at a version. */
   old: (index: KeyIndex, snapshot: Snapshot, signal: AbortSignal) => Promise<readonly Located[]>;
+  /** Where deleted keys stand; null where they are rows of the table. */
+  aside: Aside | null;
 };
 
+/** Decisions before it gives up: each lost to a writer that changed the same rows. */
+const MOST_DECISIONS = 20;
+
+/** Again on the next version, as long as others are first with rows that it rests on. COMMIT_CONFLICT where they are always. */
+export async function applyUntilWon(request: MergeRequest, applying: Applying): Promise<MergeResult> {
+  const { table, signal } = request;
+  let base = request.snapshot;
+  for (let decisions = 1; decisions <= MOST_DECISIONS; decisions++) {
+    const result = await applyOnce({ ...request, snapshot: base }, applying);
+    if (result.kind !== "lost") return result;
+    base = await table.latest(signal);
+    const moved = voids(request, base);
+    if (moved) return moved;
+  }
+  throw new LabError(
+    "COMMIT_CONFLICT",
+    `other writers changed the same rows ${MOST_DECISIONS} times, up to version ${base.version}`,
+    { hint: "try again when the other writer has finished", details: { root: table.store.root } },
+  );
+}
+
 /** "lost": another writer was first with rows that this rests on. */
-export async function applyOnce(
-  request: MergeRequest,
-  applying: Applying,
-): Promise<MergeResult | { kind: "lost" }> {
-  const { options, index, old } = applying;
+async function applyOnce(request: MergeRequest, applying: Applying): Promise<MergeResult | { kind: "lost" }> {
+  const { options, index, old, aside } = applying;
   const { table, snapshot, folded, schema, signal } = request;
   const { protocol, metadata } = snapshot;
   checkWritable(protocol);
@@ -54,8 +77,9 @@ export async function applyOnce(
       refusal(request, applying, new Map(bad.map((one) => [changeAt(one.index), one])));
     if (staged.bad.length > 0) return await refused(staged.bad, (index) => folded.changes[index]!);
     await index.follow(snapshot, signal);
+    await aside?.follow(snapshot, signal);
     const planned = await planBatch({
-      ...{ snapshot, folded, staged, demands, index, signal },
+      ...{ snapshot, folded, staged, demands, index, aside, signal },
       old: await old(index, snapshot, signal),
     });
     if (planned.kind === "refused") return planned;
@@ -75,6 +99,13 @@ export async function applyOnce(
     });
     if ("unmet" in made) return await refused(made.unmet, (index) => folded.changes[staged.places[index]!]!);
     const { written, retirement } = made;
+    if (aside && plan.aside.changes.length > 0) {
+      const changes = await room.attempt(() => aside.add(plan.aside.changes, signal));
+      if (changes.length > 0) {
+        await room.discard();
+        return { kind: "refused", changes };
+      }
+    }
     const counts = countsOf(plan, folded);
     const merged = { plan, schema: staged.schema, properties, written, retirement, counts };
     request.onCommitting?.();
@@ -155,4 +186,14 @@ function entriesOf({ rows }: Plan, hashes: Found["hashes"]) {
     const row = { row: at, order: { position, place }, isDeleted: kind === "delete", missing };
     return { hash: hashes.get(at)!, row };
   });
+}
+
+/** What others did since `request` was made that no new decision mends. */
+function voids(request: MergeRequest, now: Snapshot): Extract<MergeResult, { kind: "conflict" }> | undefined {
+  const { snapshot, txns, readTxns } = request;
+  for (const appId of [...txns.map((txn) => txn.appId), ...readTxns])
+    if (now.txn(appId) !== snapshot.txn(appId))
+      return { kind: "conflict", reason: "txn", message: `transaction ${appId} was moved by another writer` };
+  if (isDeepStrictEqual(now.metadata, snapshot.metadata)) return undefined;
+  return { kind: "conflict", reason: "metadata", message: "the table's schema or properties changed" };
 }

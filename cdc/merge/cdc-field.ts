@@ -33,13 +33,16 @@ export const CDC_FIELD: StructField = nullable("_cdc", {
   ],
 });
 
+/** What becomes of rows that are deleted: kept and not shown, kept and shown, or kept in a table of their own (`aside.ts`). */
+export type Deletes = "hidden" | "shown" | "aside";
+
 /**
  * Properties of a new table that changes are applied to. Rows that are no more are marked in deletion vectors: a thousand changes spread over a
  * million rows would otherwise write all of them again.
  */
 export function keyedProperties(
   keyColumns: readonly string[],
-  { deletes }: { deletes: "hidden" | "shown" },
+  { deletes }: { deletes: Deletes },
 ): Record<string, string> {
   return {
     [KEY_PROPERTY]: JSON.stringify(keyColumns),

@@ -112,6 +112,39 @@ export function createKeyIndex(options: KeyIndexOptions): KeyIndex {
     }
   }
 
+  /**
+   * Files that lost rows to another writer's deletion vectors are the same for the rest: they need not be read again. Gives the others, and takes what
+   * is done with out of `left`.
+   */
+  async function wear(
+    adds: readonly Add[],
+    left: Map<string, number>,
+    signal: AbortSignal,
+  ): Promise<readonly Add[]> {
+    const byPath = new Map<string, [string, number]>();
+    for (const [name, number] of left) byPath.set(files.get(number)!.add.path, [name, number]);
+    const fresh: Add[] = [];
+    const gone = new Map<number, ReadonlySet<number>>();
+    for (const add of adds) {
+      const found = byPath.get(add.path);
+      const { deletionVector } = add;
+      const deleted = found && deletionVector && (await readDeletionVector(store, deletionVector, signal));
+      const more = deleted && added(files.get(found[1])!.deleted, deleted);
+      if (!more) {
+        fresh.push(add);
+        continue;
+      }
+      const [name, number] = found;
+      left.delete(name);
+      numbers.delete(name);
+      numbers.set(keyOf(add), number);
+      files.set(number, { add, deleted });
+      gone.set(number, more);
+    }
+    if (gone.size > 0) keys.dropRows(gone);
+    return fresh;
+  }
+
   function located(entry: Entry): Located {
     const { id, row, order, isDeleted, missing } = entry;
     return { id, row, order, isDeleted, missing, file: files.get(entry.file)! };
@@ -129,8 +162,9 @@ export function createKeyIndex(options: KeyIndexOptions): KeyIndex {
       } else if (snapshot.version === version) return;
       version = -1;
       const left = new Map(numbers);
-      const fresh: Add[] = [];
-      for (const add of snapshot.files()) if (!left.delete(keyOf(add))) fresh.push(add);
+      const unknown: Add[] = [];
+      for (const add of snapshot.files()) if (!left.delete(keyOf(add))) unknown.push(add);
+      const fresh = await wear(unknown, left, signal);
       for (const [name, number] of left) {
         keys.dropFile(number);
         numbers.delete(name);
@@ -180,4 +214,11 @@ export function createKeyIndex(options: KeyIndexOptions): KeyIndex {
       }
     },
   };
+}
+
+/** Positions that are new; null where one of those before is not among them: rows came back. */
+function added(before: Float64Array | undefined, now: Float64Array): Set<number> | null {
+  const more = new Set(now);
+  for (const row of before ?? []) if (!more.delete(row)) return null;
+  return more;
 }

@@ -62,6 +62,8 @@ export type KeyTable = {
   setMissing(hash: KeyHash, row: Pick<Entry, "file" | "row">, columns: readonly string[]): void;
   /** Its row is gone. */
   drop(id: number): void;
+  /** These rows are gone, by their files: one walk through all. */
+  dropRows(rows: ReadonlyMap<number, ReadonlySet<number>>): void;
   /** All rows of a file are gone. */
   dropFile(file: number): void;
   addFile(file: number): void;
@@ -281,6 +283,9 @@ export function createKeyTable(): KeyTable {
     },
     drop(id) {
       files[id] = GONE;
+    },
+    dropRows(gone) {
+      for (let id = 0; id < size; id++) if (gone.get(files[id]!)?.has(rows[id]!)) files[id] = GONE;
     },
     dropFile: (file) => live.delete(file),
     addFile: (file) => live.add(file),

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
-import { readdir } from "node:fs/promises";
+import { readdir, rename } from "node:fs/promises";
+import { join } from "node:path";
 import { test } from "node:test";
+import fc from "fast-check";
 import { createTable } from "../../delta/create.ts";
+import { decodePath } from "../../delta/path.ts";
 import { memoryStore } from "../../delta/store/memory.ts";
 import {
   around,
@@ -15,6 +18,7 @@ import {
 import { signal, testTable } from "../../test/support/upkeep-table.ts";
 import { deleteRows } from "../../upkeep/delete.ts";
 import { optimize } from "../../upkeep/optimize.ts";
+import { restoreTable } from "../../upkeep/restore.ts";
 import { updateRows } from "../../upkeep/update.ts";
 import { openWorkbench } from "../../upkeep/workbench.ts";
 import type { Change } from "../change.ts";
@@ -43,6 +47,63 @@ test("a merger that starts finds what the one before it left, whoever wrote the 
     assert.equal(counts.inserted + counts.updated + counts.deleted, at === 1000 ? 3 : 2);
     assert.equal((await one.live()).length, 19);
   }
+});
+
+test("what others mark as gone in a file is followed without reading the file again", async (t) => {
+  const one = await mergeTable(t, COLUMNS);
+  await one.merge(many(0, 50, 1));
+  const [file] = [...(await one.snapshot()).files()];
+  const other = around(one, await testMerger(t, one));
+  await other.merge([upsert({ id: 3, name: "theirs" }, { at: 100 }), remove({ id: 4 }, { at: 101 })]);
+  const path = join(one.tablePath, decodePath(file!.path));
+  await rename(path, `${path}.away`);
+  const counts = await one.merge([
+    upsert({ id: 3, name: "late" }, { at: 50 }),
+    upsert({ id: 4, name: "late" }, { at: 51 }),
+    upsert({ id: 5, name: "mine" }, { at: 102 }),
+  ]);
+  await rename(`${path}.away`, path);
+  assert.deepEqual(counts, { ...none, updated: 1, ignored: 2 });
+  assert.equal((await one.live()).length, 49);
+});
+
+test("rows that a restore brings back are met again", async (t) => {
+  const one = await mergeTable(t, COLUMNS);
+  await one.merge(many(0, 10, 1));
+  const { version } = await one.snapshot();
+  await deleteRows(one.table, { ...one, where: "id < 5", signal });
+  assert.deepEqual(await one.merge(many(0, 1, 50)), { ...none, inserted: 1 });
+  await restoreTable(one.table, { to: { version } }, signal);
+  assert.deepEqual(await one.merge(many(0, 10, 100)), { ...none, updated: 10 });
+  assert.equal((await one.live()).length, 10);
+});
+
+const RUNS = Number(process.env.LAB_PROPERTY_RUNS ?? 6);
+
+test("workers that take turns on one table leave what their changes come to, whoever is first", (t) => {
+  const change = fc.record({ id: fc.integer({ min: 0, max: 9 }), isDelete: fc.boolean() });
+  const turn = fc.record({ who: fc.nat(2), changes: fc.array(change, { minLength: 1, maxLength: 6 }) });
+  return fc.assert(
+    fc.asyncProperty(fc.array(turn, { minLength: 2, maxLength: 14 }), async (turns) => {
+      const one = await mergeTable(t, COLUMNS, { merger: { compactEvery: 4 } });
+      const workers = [one, around(one, await testMerger(t, one)), around(one, await testMerger(t, one))];
+      const held = new Map<number, string>();
+      let at = 1;
+      for (const { who, changes } of turns)
+        await workers[who]!.merge(
+          changes.map(({ id, isDelete }) => {
+            const name = `n${at}`;
+            if (isDelete) held.delete(id);
+            else held.set(id, name);
+            return isDelete ? remove({ id }, { at: at++ }) : upsert({ id, name }, { at: at++ });
+          }),
+        );
+      const expected = [...held].sort(([a], [b]) => a - b).map(([id, name]) => ({ id, name }));
+      assert.deepEqual(await one.live(), expected);
+      await one.close();
+    }),
+    { numRuns: RUNS, endOnFailure: true },
+  );
 });
 
 test("rows and positions are one commit, and a position that another moved is a conflict", async (t) => {

@@ -6,6 +6,7 @@ import fc from "fast-check";
 import { mergeTable, remove, truncate, upsert } from "../../test/support/merge-table.ts";
 import { seeded } from "../../test/support/seeded.ts";
 import type { Change, Truncate } from "../change.ts";
+import { isAside } from "./aside.ts";
 
 const RUNS = Number(process.env.LAB_PROPERTY_RUNS ?? 8);
 
@@ -80,6 +81,8 @@ function isTheSameInAnyOrder(
       const batches = batchesOf(history, again, seed);
       for (const batch of batches) if (batch.length > 0) await one.merge(batch);
       assert.deepEqual(await one.live(), outcome(history));
+      // Other readers see what is stored.
+      if (isAside(await one.snapshot())) assert.equal((await one.rows()).length, outcome(history).length);
       await one.close();
     }),
     { numRuns: RUNS, endOnFailure: true },
@@ -93,6 +96,15 @@ test("where files are written again", (t) =>
 
 test("where rows move between partitions, and small files are joined in between", (t) =>
   isTheSameInAnyOrder(t, { partitionColumns: ["p"], compactEvery: 2 }));
+
+const ASIDE = { "lab.cdc.deletes": "aside" };
+
+test("where deleted keys are kept aside", (t) => isTheSameInAnyOrder(t, { configuration: ASIDE }));
+
+test("where deleted keys are kept aside and keys are looked up, in partitions", (t) =>
+  isTheSameInAnyOrder(t, {
+    ...{ configuration: ASIDE, partitionColumns: ["p"], compactEvery: 3, indexBytes: 0 },
+  }));
 
 test("where keys are looked up instead of held, and rows move between partitions", (t) =>
   isTheSameInAnyOrder(t, { partitionColumns: ["p"], compactEvery: 2, indexBytes: 0 }));

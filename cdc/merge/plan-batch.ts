@@ -4,6 +4,9 @@ import type { Snapshot } from "../../delta/table.ts";
 import type { LetterStage } from "../../engine/encoder.ts";
 import type { RefusedChange } from "../apply.ts";
 import type { Change, Folded, Order } from "../change.ts";
+import { positionAfter } from "../position.ts";
+import type { Aside } from "./aside.ts";
+import type { Stored } from "./cdc-field.ts";
 import { decide, isProvenOlder } from "./decide.ts";
 import type { Demands } from "./demands.ts";
 import type { Found, KeyIndex, Located } from "./key-index.ts";
@@ -30,21 +33,27 @@ export type PlanOptions = {
   index: KeyIndex;
   /** Deleted rows that may be forgotten. */
   old: readonly Located[];
+  /** Where deleted keys stand; null where they are rows of the table. */
+  aside: Aside | null;
   signal: AbortSignal;
 };
 
 export async function planBatch(options: PlanOptions): Promise<Planned> {
-  const { snapshot, folded, staged, index, signal } = options;
+  const { snapshot, folded, staged, index, aside, signal } = options;
   const { configuration } = snapshot.metadata;
   const truncates = joined(remembered(configuration, TRUNCATES_PROPERTY), folded.truncates);
-  const purged = remembered(configuration, PURGED_PROPERTY);
+  const own = remembered(configuration, PURGED_PROPERTY);
+  const purged = aside ? joined(own, aside.purged()) : own;
   const truncated = await olderRows(
     options,
     folded.truncates.filter(({ isSweep }) => !isSweep),
   );
-  const kept = options.demands?.kept ?? [];
+  const kept = aside ? [] : (options.demands?.kept ?? []);
   const changeAt = (at: number) => folded.changes[staged.places[at]!]!;
   const found = staged.file === null ? NOTHING : await index.find(staged.file.file, signal);
+  const deleted = aside && staged.file ? await aside.find(staged.file.file, signal) : NOTHING.stored;
+  const deletes: Change[] = [];
+  const taken = new Map<number, Located>();
   const refused = faultsOf(found).flatMap(({ at, code, message }) =>
     at.map((one) => refuse(changeAt(one), { stage: "schema", code, message })),
   );
@@ -53,37 +62,42 @@ export async function planBatch(options: PlanOptions): Promise<Planned> {
   for (const at of staged.places.keys()) {
     const change = changeAt(at);
     const met = found.stored.get(at);
-    const stored = met && !truncated.has(met.id) ? met : undefined;
+    const row = met && !truncated.has(met.id) ? met : undefined;
+    const stored = row ? behind(row, deleted.get(at)) : deleted.get(at);
     const verdict = decide(change, stored, { truncates, purged, kept });
     if (verdict.kind === "ignore") continue;
     if (verdict.kind === "refuse") {
       refused.push(refuse(change, { stage: "schema", code: verdict.code, message: verdict.message }));
       continue;
     }
+    if (aside && change.kind === "delete") {
+      deletes.push({ ...change, position: positionAfter(stored?.order ?? null, change) });
+      if (row) taken.set(row.id, row);
+      continue;
+    }
     const isFill = verdict.kind === "fill";
     rows.push({
-      at,
-      change,
-      stored,
+      ...{ at, change, stored: row },
       isFill,
       missing: verdict.missing,
-      keepsPosition: !isFill && change.position === null && stored?.order?.position != null,
+      keepsPosition: !isFill && change.position === null && row?.order?.position != null,
       columns: isFill ? verdict.columns : verdict.keep,
       effect: isFill ? "update" : verdict.effect,
     });
-    if (stored) replaced.set(stored.id, stored);
+    if (row) replaced.set(row.id, row);
   }
   if (refused.length > 0) return { kind: "refused", changes: onePerMessage(refused) };
   // A row that a change of the batch takes the place of was in the snapshot, or came after it.
   const sweeps = folded.truncates.filter(({ isSweep }) => isSweep);
   const swept = [...(await olderRows(options, sweeps)).values()].filter(
-    ({ id }) => !replaced.has(id) && !truncated.has(id),
+    ({ id }) => !replaced.has(id) && !taken.has(id) && !truncated.has(id),
   );
   for (const row of swept) truncated.set(row.id, row);
-  const forgotten = options.old.filter(({ id }) => !replaced.has(id) && !truncated.has(id));
-  const gone = [...truncated.values(), ...forgotten];
+  const forgotten = options.old.filter(({ id }) => !replaced.has(id) && !taken.has(id) && !truncated.has(id));
+  const gone = [...truncated.values(), ...taken.values(), ...forgotten];
   const plan: Plan = {
     ...{ rows, truncated: gone, retired: [...replaced.values(), ...gone] },
+    aside: { changes: deletes, removed: [...taken.values()].filter(({ isDeleted }) => !isDeleted).length },
     swept: swept.filter(({ isDeleted }) => !isDeleted).length,
   };
   const properties: Record<string, string> = {};
@@ -91,11 +105,18 @@ export async function planBatch(options: PlanOptions): Promise<Planned> {
   if (forgotten.length > 0)
     properties[PURGED_PROPERTY] = rememberedText(
       joined(
-        purged,
+        own,
         forgotten.map(({ order }) => order!),
       ),
     );
   return { kind: "planned", plan, hashes: found.hashes, properties };
+}
+
+/** A row of the table as one that takes over the position of its key's last delete, where the change that made it had none. */
+function behind(row: Located, removal: Located | undefined): Stored {
+  const { order } = row;
+  if (order === null || order.position !== null || removal?.order?.position == null) return row;
+  return { ...row, order: { ...order, position: removal.order.position } };
 }
 
 /** A letter for the message of a change. */

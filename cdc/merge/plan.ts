@@ -21,8 +21,10 @@ export type Plan = {
   rows: readonly NewRow[];
   /** Stored rows that are no more, those that a new one takes the place of included. */
   retired: readonly Located[];
-  /** Those that a truncate took, without a new row in their place. */
+  /** Those that a truncate or a delete took, without a new row in their place. */
   truncated: readonly Located[];
+  /** Deletes that are kept beside the table, and how many rows that readers saw they took. */
+  aside: { changes: readonly Change[]; removed: number };
   /** How many of these a snapshot took, of those that readers saw. */
   swept: number;
 };

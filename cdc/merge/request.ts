@@ -105,7 +105,7 @@ export function countsOf(plan: Plan, folded: Folded): MergeCounts {
   const [inserted, updated, deleted] = [count("insert"), count("update"), count("delete")];
   return {
     ...{ inserted, updated, deleted: deleted + truncated, swept: plan.swept },
-    ignored: folded.changes.length - inserted - updated - deleted,
+    ignored: folded.changes.length - inserted - updated - deleted - plan.aside.removed,
     folded: folded.folded,
   };
 }

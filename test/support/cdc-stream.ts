@@ -1,11 +1,15 @@
 /** A merging stream over the Kafka in memory, and the messages that it is told. */
 
 import type { TestContext } from "node:test";
+import { ASIDE_SUFFIX } from "../../cdc/merge/aside.ts";
 import { openMerger } from "../../cdc/merge/merger.ts";
 import { createMerging, type MergingOptions } from "../../cdc/work.ts";
+import { openStore } from "../../delta/store/open.ts";
 import type { StreamOptions } from "../../ingest/options.ts";
 import type { OutgoingRecord } from "../../kafka/ports.ts";
 import { type Fixture, streamFixture, type Worker } from "./stream-fixture.ts";
+
+const { signal } = new AbortController();
 
 type Told = {
   cdc?: Partial<MergingOptions>;
@@ -24,7 +28,7 @@ export function start(fixture: Fixture, { cdc = {}, options = {}, more = {} }: T
         createMerging(
           {
             format: "debezium",
-            softDelete: false,
+            deletes: "hidden",
             topic: "t",
             onBadRecord,
             onUnknownField: "add",
@@ -37,6 +41,7 @@ export function start(fixture: Fixture, { cdc = {}, options = {}, more = {} }: T
             ...{ encoder, scratchDir, memoryLimitBytes: 256 << 20, threads: 1, topic: "t" },
             ...{ onUnknownField: "add", now: Date.now, compactEvery: 5 },
             ...{ indexBytes: 2 ** 30, onIndexOver: () => {} },
+            openAside: (table) => openStore(`${table.store.root}${ASIDE_SUFFIX}`, { signal }),
             onCompactionFailure: (error) => {
               throw error;
             },

@@ -11,6 +11,7 @@ import { CDC_FIELD, keyedProperties } from "../../cdc/merge/cdc-field.ts";
 import { type Merger, type MergerOptions, openMerger } from "../../cdc/merge/merger.ts";
 import { openEncoder } from "../../columnar/open-encoder.ts";
 import type { NewTable } from "../../delta/create.ts";
+import { localStore } from "../../delta/store/local.ts";
 import type { DataType, StructType } from "../../delta/types.ts";
 import { signal, type TestTable, testTable } from "./upkeep-table.ts";
 
@@ -26,7 +27,11 @@ export type MergeTable = TestTable & {
   close(): Promise<void>;
 };
 
-type ApplyMore = { txns?: { appId: string; version: bigint }[]; schema?: StructType };
+type ApplyMore = {
+  txns?: { appId: string; version: bigint }[];
+  schema?: StructType;
+  onCommitting?: () => void;
+};
 
 /** `columns` without `_cdc`; the key is `id` unless `keyColumns` says otherwise. */
 export async function mergeTable(
@@ -70,6 +75,7 @@ async function openTestMerger(
     ...{ onUnknownField: "add", now: Date.now, compactEvery: 0 },
     onCompactionFailure: (error) => assert.fail(error as Error),
     ...{ indexBytes: 2 ** 30, onIndexOver: () => {} },
+    openAside: async () => localStore(join(folder, "table__deletes")),
     ...changed,
   });
   let closing: Promise<void> | undefined;
@@ -85,13 +91,13 @@ export function around(
   merger: Merger,
   keyColumns: readonly string[] = ["id"],
 ): Pick<MergeTable, "apply" | "merge" | "live"> {
-  const apply: MergeTable["apply"] = async (changes, { txns = [], schema } = {}) => {
+  const apply: MergeTable["apply"] = async (changes, { txns = [], schema, onCommitting = () => {} } = {}) => {
     const snapshot = await one.table.latest(signal);
     const rows = changes.filter((one) => one.kind !== "truncate");
     const truncates = changes.filter((one) => one.kind === "truncate");
     return merger.apply({
       ...{ table: one.table, snapshot, folded: fold(rows, truncates), schema: schema ?? snapshot.schema },
-      ...{ keyColumns, txns, readTxns: [], lab: (counts) => ({ counts }), signal },
+      ...{ keyColumns, txns, readTxns: [], lab: (counts) => ({ counts }), onCommitting, signal },
     });
   };
   return {
