@@ -6,6 +6,8 @@ import { openProducedBook } from "./produced.ts";
 import { openStreamLedger } from "./stream-ledger.ts";
 import type { TablePositions } from "./tables.ts";
 
+// The page's modules are plain JavaScript.
+const words = await import(new URL("./page/ledger-words.js", import.meta.url).href);
 const { signal } = new AbortController();
 const stream = { topic: "people", table: "people", isRouted: false };
 
@@ -70,4 +72,25 @@ test("what versions settled that the log has lost is in no term", async () => {
   });
   const none = await count([], 9n);
   assert.deepEqual([none.verdict, terms(none).produced], ["whole", 0n]);
+});
+
+test("the page says merged where rows would stand, and by whose word nothing is lost", async () => {
+  const found = await count([{ first: 0n, last: 9n, merged: 10n }], 9n);
+  assert.equal(words.verdictOf(found).text, "Nothing lost, as the commits tell");
+  const shown = (isMerged: boolean) =>
+    words
+      .termsFor(found.lines, isMerged)
+      .map(({ sign, name }: { sign: string; name: string }) => sign + name);
+  assert.deepEqual(shown(true), ["produced", "=merged", "+letters", "+waiting", "+lost", "doubled"]);
+  assert.deepEqual(shown(false), [
+    "produced",
+    "=rows",
+    "+letters",
+    "+skipped",
+    "+waiting",
+    "+lost",
+    "doubled",
+  ]);
+  const [merged] = words.termsFor(found.lines, true).slice(1);
+  assert.equal(String(merged.of(found.lines[0])), "10");
 });
