@@ -34,7 +34,7 @@ import { pythonPackages } from "./python.ts";
 
 export type MergeBenchOptions = {
   rows: number;
-  /** Ours with deletion vectors; the others, which take longer, do a tenth of them. */
+  /** Ours with deletion vectors; the others, which take longer, do a fifteenth of them. */
   batches: number;
   /** Of a batch. */
   changes: number;
@@ -54,7 +54,7 @@ export async function benchMerge(options: MergeBenchOptions): Promise<MergeBench
   const packages = await pythonPackages(new URL("./merge-peer.txt", import.meta.url), signal);
   const folder = await mkdtemp(join(tmpdir(), "lab-bench-"));
   try {
-    const few = Math.max(2, Math.floor(batches / 10));
+    const few = Math.max(2, Math.floor(batches / 15));
     say(`making ${batches} batches of ${changes.toLocaleString("en")} changes`);
     const made = customerBatches({ rows, batches, size: changes, seed });
     await mkdir(join(folder, "batches"));
