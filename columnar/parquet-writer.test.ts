@@ -197,10 +197,10 @@ test("the reader of checkpoints finds the same in plain and dictionary pages", a
   const bytes = await readFile(path);
   const { fields, rowGroups } = readFooter(bytes);
   const found: unknown[][] = [];
+  const leaves = fields.map((node) => leafReader(node));
   for (const group of rowGroups) {
-    const leaves = group.columns.map((chunk, at) =>
-      leafReader(fields[at]!, listPages(bytes, chunk, fields[at]!)!),
-    );
+    for (const [at, chunk] of group.columns.entries())
+      leaves[at]!.begin(listPages(bytes, chunk, fields[at]!)!);
     for (let row = 0; row < group.rows; row++) found.push(leaves.map((leaf) => plainValue(leaf.next())));
   }
   assert.deepEqual(

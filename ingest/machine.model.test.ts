@@ -27,7 +27,6 @@ const once: Limits = { ...limits, ends: new Map(PARTITIONS.map((partition) => [p
 
 type Positions = Map<number, bigint>;
 type Record = { partition: number; offset: bigint };
-/** `version` is the one that it was put as: null before the put, and again after a put that did not take it. */
 /** A batch has no more records than this. */
 const MOST_FETCHED = 6;
 /** As if every third record of a partition were of another origin or window. */
@@ -35,6 +34,7 @@ const pairsOf = (records: readonly Record[]) => [
   ...new Set(records.map(({ partition, offset }) => `${partition}/${offset / 3n}`)),
 ];
 
+/** `version` is the one that it was put as: null before the put, and again after a put that did not take it. */
 type Commit = {
   id: number;
   records: Record[];
