@@ -14,13 +14,17 @@ export async function explainFailure(error: unknown, data: DataFiles): Promise<u
       hint: "give a larger --memory, or fewer --threads",
       cause: error,
     });
-  const [, micros] = new RegExp(`${NO_FORM}(-?\\d+)`).exec(found.message) ?? [];
-  if (micros !== undefined)
-    return new LabError(
-      "SCHEMA_MISMATCH",
-      `a time of ${micros} microseconds since 1970 has no form in JSON`,
-      { hint: "send only rows of the years 1 to 9999", details: { micros }, cause: error },
-    );
+  const [, time] = new RegExp(`${NO_FORM}(-?(?:\\d+|infinity))`).exec(found.message) ?? [];
+  if (time !== undefined) {
+    const what = time.endsWith("infinity")
+      ? `${time}, as a time,`
+      : `a time of ${time} microseconds since 1970`;
+    return new LabError("SCHEMA_MISMATCH", `${what} has no form in JSON`, {
+      hint: "send only rows of the years 1 to 9999",
+      details: { micros: time },
+      cause: error,
+    });
+  }
   if (/no space left/i.test(found.message))
     return new LabError("STORE_FULL", `no room for what is sorted: ${first}`, {
       hint: "make room, or give a --scratch folder on a larger disk",

@@ -84,6 +84,21 @@ test("rows are told digit for digit, NULL fields left out", async () => {
   assert.equal(await written({ 'a"b': ["1", "integer"], "it's": ["2", "byte"] }), '{"a\\"b":1,"it\'s":2}');
 });
 
+test("a decimal without digits before its point has a zero there, as JSON wants it", async () => {
+  const columns = {
+    f: ["0.05", "decimal(2,2)"],
+    m: ["-0.05", "decimal(2,2)"],
+    z: ["0", "decimal(2,2)"],
+    w: ["'-0.12345678901234567890123456789012345678'", "decimal(38,38)"],
+    n: ["NULL", "decimal(2,2)"],
+    l: ["[0.5, NULL]", { type: "array", elementType: "decimal(1,1)", containsNull: true }],
+  } as const;
+  assert.equal(
+    await written(columns),
+    '{"f":0.05,"m":-0.05,"z":0.00,"w":-0.12345678901234567890123456789012345678,"l":[0.5,null]}',
+  );
+});
+
 test("a time that JSON has no form for is named, in microseconds", async () => {
   const failing = async (value: string, type: DataType) => {
     const failed: unknown = await written({ d: [value, type] }).catch((error: unknown) => error);
@@ -95,6 +110,11 @@ test("a time that JSON has no form for is named, in microseconds", async () => {
   assert.match(found.message, /a time of 568971820800000000 microseconds since 1970/);
   for (const type of ["timestamp", "timestamp_ntz"] as const)
     assert.ok(isLabError(await failing("make_timestamp(-62135596800000001)", type), "SCHEMA_MISMATCH"));
+  for (const type of ["date", "timestamp", "timestamp_ntz"] as const) {
+    const endless = await failing("'-infinity'", type);
+    assert.ok(isLabError(endless, "SCHEMA_MISMATCH"), String(endless));
+    assert.match(endless.message, /^-infinity, as a time, has no form in JSON/);
+  }
 });
 
 test("a JSON stream reads what is written into the same row again", async (t) => {

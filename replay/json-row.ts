@@ -6,7 +6,7 @@ import { quoteText } from "../engine/instance.ts";
 
 export type JsonField = { name: string; type: DataType };
 
-/** What an error of the engine holds where a time has no form in JSON; behind it stand the microseconds since 1970. */
+/** What an error of the engine holds where a time has no form in JSON; behind it stand the microseconds since 1970, or "infinity" or "-infinity". */
 export const NO_FORM = "lab: no form in JSON for a time of ";
 
 /**
@@ -71,7 +71,7 @@ function scalarOf(value: string, type: string): string {
       return timeOf(value, quoted(text), {
         first: "DATE '0001-01-01'",
         last: "DATE '9999-12-31'",
-        micros: `epoch_us(${value})`,
+        told: value,
       });
     case "timestamp":
     case "timestamp_ntz": {
@@ -79,20 +79,29 @@ function scalarOf(value: string, type: string): string {
       const zone = type === "timestamp" ? " || 'Z'" : "";
       return timeOf(moment, quoted(`replace(${moment}::VARCHAR, ' ', 'T')${zone}`), {
         ...{ first: "TIMESTAMP '0001-01-01'", last: "TIMESTAMP '9999-12-31 23:59:59.999999'" },
-        micros: `epoch_us(${value})`,
+        told: value,
       });
     }
     default:
-      // Whole numbers, decimals, truth values.
+      // The engine writes decimals without digits before the point as .5, which is no JSON.
+      if (isFraction(type)) return `regexp_replace(${text}, '^(-?)\\.', '\\10.')`;
+      // Whole numbers, other decimals, truth values.
       return text;
   }
 }
 
+function isFraction(type: string): boolean {
+  const [, precision, scale] = /^decimal\((\d+),(\d+)\)$/.exec(type) ?? [];
+  return precision !== undefined && precision === scale;
+}
+
+/** `told` is the time as the table has it: of an infinite one the engine knows no microseconds. */
 function timeOf(
   value: string,
   text: string,
-  { first, last, micros }: { first: string; last: string; micros: string },
+  { first, last, told }: { first: string; last: string; told: string },
 ): string {
+  const micros = `coalesce(epoch_us(${told})::VARCHAR, ${told}::VARCHAR)`;
   return `CASE WHEN ${value} BETWEEN ${first} AND ${last} THEN ${text}
-    WHEN ${value} IS NOT NULL THEN error(${quoteText(NO_FORM)} || ${micros}) END`;
+    WHEN ${told} IS NOT NULL THEN error(${quoteText(NO_FORM)} || ${micros}) END`;
 }
