@@ -74,6 +74,26 @@ test("keys of several columns, of texts and of partitions are looked up as they 
   ]);
 });
 
+test("keys that no statement can hold, or at the ends of their type, are looked up as they are held", async (t) => {
+  const texts = ["a\0b", "a", "\0", "", "a\u0001", "it's $1?", "\u{10ffff}"];
+  const longs = ["-9223372036854775808", "9223372036854775807", "0"];
+  for (const [type, keys] of [
+    ["string", texts.map((text) => JSON.stringify(text))],
+    ["long", longs],
+  ] as const) {
+    const one = await mergeTable(t, { id: type, name: "string" }, { merger: { indexBytes: 0 } });
+    const row = (id: string, name: string, at: number) => ({
+      ...upsert({ id }, { at }),
+      row: Buffer.from(`{"id":${id},"name":"${name}"}`),
+    });
+    let at = 0;
+    for (const id of keys) assert.equal((await one.merge([row(id, "a", ++at)])).inserted, 1, id);
+    for (const id of keys) assert.equal((await one.merge([row(id, "b", ++at)])).updated, 1, id);
+    assert.equal((await one.merge(keys.map((id) => row(id, "c", ++at)))).updated, keys.length);
+    assert.equal((await one.live()).length, keys.length);
+  }
+});
+
 test("a doubled key is found where keys are looked up, too", async (t) => {
   const one = await mergeTable(t, COLUMNS, { merger: { indexBytes: 0 } });
   await one.append("SELECT 1::BIGINT AS id, 'a' AS name, NULL AS _cdc");

@@ -80,9 +80,8 @@ export function createKeyLookup({ instance, table, keyColumns, cache }: KeyIndex
     const texts = row!.bounds as (string | null)[];
     if (texts.includes(null)) return [];
     const ranges = bounded.map(({ name, type }, i) => {
-      const [from, to] = [texts[2 * i]!, texts[2 * i + 1]!].map((text) =>
-        type === "VARCHAR" ? quoteText(text) : text,
-      );
+      const [low, high] = [texts[2 * i]!, texts[2 * i + 1]!];
+      const [from, to] = type === "VARCHAR" ? [textFrom(low), textTo(high)] : [low, high];
       return `${name} >= ${from} AND ${name} <= ${to}`;
     });
     const predicate = await predicateOf(session, { sql: ranges.join(" AND "), table: snapshot }, signal);
@@ -141,3 +140,7 @@ export function createKeyLookup({ instance, table, keyColumns, cache }: KeyIndex
     retire() {},
   };
 }
+
+/** Texts that a statement can hold, which has no character 0: one that is not above, and one that is not below. */
+const textFrom = (text: string) => quoteText(text.split("\0", 1)[0]!);
+const textTo = (text: string) => quoteText(text.includes("\0") ? `${text.split("\0", 1)[0]}\u0001` : text);
