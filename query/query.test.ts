@@ -102,6 +102,14 @@ test("a version can be computed, a time chosen, and Spark's words do", async () 
   assert.deepEqual(await rows(`SELECT count(*) FROM orders TIMESTAMP AS OF '${iso}'`), [["1"]]);
 });
 
+test("a seed that one statement sets is not felt by the next", async () => {
+  const drawn = async () => {
+    await rows("SELECT setseed(0.25)");
+    return (await rows("SELECT random(), random(), random()"))[0];
+  };
+  assert.notDeepEqual(await drawn(), await drawn());
+});
+
 test("constants keep their type where a statement is rewritten to read another version", async () => {
   const sql = (at: string) =>
     `SELECT typeof(1e0), 0.1::FLOAT = 1e-1, 0.30000000000000004e0, 1.5 FROM orders ${at}`;

@@ -154,14 +154,22 @@ export function checkUntrusted(tree: Tree): void {
   });
 }
 
+/** Functions that change what later statements in the same DuckDB give. A statement from the network has one to itself. */
+const SETTING_FUNCTIONS = new Set(["setseed"]);
+
 /** Whether a statement calls something that may be more than a computation: then nothing else may share its DuckDB. */
 export function leavesTraces(tree: Tree): boolean {
   try {
     checkUntrusted(tree);
-    return false;
   } catch {
     return true;
   }
+  let sets = false;
+  visit(tree, (node) => {
+    if (node.class === "FUNCTION" && SETTING_FUNCTIONS.has(String(node.function_name).toLowerCase()))
+      sets = true;
+  });
+  return sets;
 }
 
 function refused(what: string, node: TreeNode): LabError {
