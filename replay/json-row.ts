@@ -43,7 +43,11 @@ function jsonOf(value: string, type: DataType, depth: number): string {
     return `CASE WHEN ${value} IS NOT NULL THEN ${object} END`;
   }
   if (type.type === "array") return joined(value, orNull(inner(item, type.elementType)), "[]");
-  const [key, held] = [inner(`${item}.key`, type.keyType), orNull(inner(`${item}.value`, type.valueType))];
+  // With a dot a column of the table that has the item's name would come first.
+  const [key, held] = [
+    inner(`struct_extract(${item}, 'key')`, type.keyType),
+    orNull(inner(`struct_extract(${item}, 'value')`, type.valueType)),
+  ];
   const entries = `map_entries(${value})`;
   if (type.keyType === "string") return joined(entries, `${key} || ':' || ${held}`, "{}");
   return joined(entries, `'[' || ${key} || ',' || ${held} || ']'`, "[]");

@@ -126,6 +126,20 @@ test("key, headers, time and value are those of the record", async (t) => {
   assert.deepEqual([third!.value, third!.isOriginal, third!.key], [null, true, Buffer.alloc(0)]);
 });
 
+test("columns are told whatever they are called, like what reading has beside them, too", async (t) => {
+  const names = ["file", "row", "idx", "n", "part", "off", "w", "c", "h", "x0", "x1", "key", "told"];
+  const text = Object.fromEntries(names.map((name) => [name, "string" as const]));
+  const numbers = { type: "map", keyType: "string", valueType: "long", valueContainsNull: true } as const;
+  const map = { type: "map", keyType: "string", valueType: numbers, valueContainsNull: true } as const;
+  const lake = await lakeTable(t, { columns: { ...text, map } });
+  const columns = `${names.map((name) => `'${name}!' AS "${name}"`).join(", ")}, MAP {'a': MAP {'b': 1::BIGINT}} AS map`;
+  await lake.append([row(0, 1, 1, { columns, headers: "[{'key': 'b', 'value': '1'::BLOB}]" })]);
+  const [record] = await lake.read();
+  const told = Object.fromEntries(names.map((name) => [name, `${name}!`]));
+  assert.deepEqual(JSON.parse(String(record!.value)), { ...told, map: { a: { b: 1 } } });
+  assert.deepEqual(record!.headers, [["b", Buffer.from("1")]]);
+});
+
 test("a table of keys and values gives its values, and a table made of messages that became several rows gives a record a row, or a message its own", async (t) => {
   const text = await lakeTable(t, { columns: { key: "string", value: "string" } });
   await text.append([

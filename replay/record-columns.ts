@@ -42,7 +42,9 @@ export function recordColumns(origin: Origin, plan: ValuePlan, told: string | un
 
 /** Headers in one piece: of each the length of its name, the name, the length of its value, or -1 for none, and the value; lengths end in a colon. */
 function headersOf(headers: string): string {
-  const header = `encode(concat(strlen(h.key), ':', h.key, coalesce(octet_length(h.value), -1), ':')) || coalesce(h.value, ''::BLOB)`;
+  // With a dot a column of the table that is called h would come first.
+  const [name, value] = ["struct_extract(h, 'key')", "struct_extract(h, 'value')"];
+  const header = `encode(concat(strlen(${name}), ':', ${name}, coalesce(octet_length(${value}), -1), ':')) || coalesce(${value}, ''::BLOB)`;
   const each = `list_transform(list_filter(${headers}, lambda h: h IS NOT NULL), lambda h: ${header})`;
   return `CASE WHEN len(${headers}) > 0 THEN list_reduce(${each}, lambda a, b: a || b, ''::BLOB) END`;
 }

@@ -12,7 +12,7 @@ import type { Origin } from "./origin.ts";
  */
 export type ValueForm = "auto" | "json" | "column";
 
-/** SQL of a row's value as bytes, or NULL, and of whether it is the message's own: "true" and "false" where that is so of all. */
+/** SQL, over a relation `w` of the rows, of a row's value as bytes, or NULL, and of whether it is the message's own: "true" and "false" where that is so of all. */
 export type ValuePlan = { value: string; isOriginal: string };
 
 /** `isRawWhole`: every row in question has its raw value, so that nothing else need be read. USAGE where there is no column `value`. */
@@ -20,17 +20,20 @@ export function planValue(origin: Origin, form: ValueForm, isRawWhole: boolean):
   const { raw, columns } = origin;
   if (raw !== undefined && isRawWhole) return { value: raw, isOriginal: "true" };
   const column = columnOf(origin, form);
-  const made = column === undefined ? `encode(${jsonObject(columns, quoteName)})` : bytesOf(column);
+  const made = column === undefined ? `encode(${jsonObject(columns, columnOfRow)})` : bytesOf(column);
   if (raw === undefined) return { value: made, isOriginal: "false" };
   if (column !== undefined) return { value: `coalesce(${raw}, ${made})`, isOriginal: `${raw} IS NOT NULL` };
   // Where values are kept, a row that has neither value nor columns came of a message that had none.
-  const isMade = `${raw} IS NULL AND (${columns.map(({ name }) => `${quoteName(name)} IS NOT NULL`).join(" OR ") || "false"})`;
+  const isMade = `${raw} IS NULL AND (${columns.map(({ name }) => `${columnOfRow(name)} IS NOT NULL`).join(" OR ") || "false"})`;
   return { value: `CASE WHEN ${isMade} THEN ${made} ELSE ${raw} END`, isOriginal: `NOT (${isMade})` };
 }
 
 function bytesOf({ name, type }: StructField): string {
-  return type === "binary" ? quoteName(name) : `encode(${quoteName(name)})`;
+  return type === "binary" ? columnOfRow(name) : `encode(${columnOfRow(name)})`;
 }
+
+/** Beside it there may be other relations, whose columns any table may have names of. */
+const columnOfRow = (name: string) => `w.${quoteName(name)}`;
 
 function columnOf({ columns }: Origin, form: ValueForm) {
   if (form === "json") return undefined;
