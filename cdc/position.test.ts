@@ -112,6 +112,22 @@ const CASES: [story: string, older: Order, newer: Order, isCertain?: false][] = 
     of(mysql("bin.000001", 5), 3),
   ],
   [
+    "a change behind a snapshot's place that happened after it is of a server that the snapshot is not of, and its place says nothing",
+    of(mysql("bin.000900", 4, 0, { server_id: 0, snapshot: "true", ts_ms: 1_000_000 }), 3),
+    of(mysql("bin.000001", 4, 0, { server_id: 12, ts_ms: 1_100_000 }), 4),
+    false,
+  ],
+  [
+    "clocks that differ by less than a minute do not tell servers apart",
+    of(mysql("bin.000001", 4, 0, { server_id: 12, ts_ms: 1_030_000 }), 4),
+    of(mysql("bin.000900", 4, 0, { server_id: 0, snapshot: "true", ts_ms: 1_000_000 }), 3),
+  ],
+  [
+    "nor does a snapshot without a time",
+    of(mysql("bin.000001", 4, 0, { server_id: 12, ts_ms: 1_030_000 }), 4),
+    of(mysql("bin.000900", 4, 0, { server_id: 0, snapshot: "true", ts_ms: 0 }), 3),
+  ],
+  [
     "after a failover the transaction's own number counts, where files start anew",
     of(mysql("bin.000900", 4, 0, { gtid: "u-1:41" }), 9),
     of(mysql("log.000001", 4, 0, { gtid: "u-1:42", server_id: 12 }), 3),

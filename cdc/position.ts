@@ -47,7 +47,7 @@ export function compareOrder(a: Order | null, b: Order | null): Comparison {
 export function comparePositions(a: Position, b: Position): number | null {
   const relation = a.source === b.source ? "same log" : relationOf(a.source, b.source);
   if (typeof relation === "number") return relation;
-  if (relation === "none") return null;
+  if (relation === "none" || isOfAnotherServer(a, b) || isOfAnotherServer(b, a)) return null;
   if (a.hi === b.hi && a.source.startsWith("postgresql/")) {
     const byKeyChange = withinTransaction(a.sub, b.sub);
     if (byKeyChange !== 0) return byKeyChange;
@@ -76,6 +76,24 @@ function relationOf(a: string, b: string): number | "same log" | "none" {
   const [idA, idB] = [parseGtid(gtidA), parseGtid(gtidB)];
   return idA && idB && idA.uuid === idB.uuid ? compare(idA.number, idB.number) : "none";
 }
+
+/** Clocks of a database and of its connector, which times the rows of a snapshot, may differ by less. */
+const MOST_SKEW_MICROS = 60_000_000n;
+
+/**
+ * Servers give their binlogs the same name, and each counts its own. A snapshot that does not say its server is surely of another one than a change
+ * that it has behind it and that happened after it was taken.
+ */
+function isOfAnotherServer(snapshot: Position, change: Position): boolean {
+  const isUnnamed = /^mysql\/[^/]*\/0\//.test(snapshot.source) && !/^mysql\/[^/]*\/0\//.test(change.source);
+  if (!isUnnamed || !isTimed(snapshot) || !isTimed(change)) return false;
+  const isBehind = (compare(change.hi, snapshot.hi) || compare(change.lo, snapshot.lo)) < 0;
+  return isBehind && change.timeMicros > snapshot.timeMicros + MOST_SKEW_MICROS;
+}
+
+/** Snapshots of old connectors have time 0. */
+const isTimed = (position: Position): position is Position & { timeMicros: bigint } =>
+  position.timeMicros !== null && position.timeMicros > 0n;
 
 function parseGtid(text: string): { uuid: string; number: bigint } | null {
   const found = /^(.+):(\d+)$/.exec(text);

@@ -21,7 +21,7 @@ export function sweepAt(
   { partition, offset, generation, timestampMs }: ChangeMessage,
   position: Position,
 ): Truncate {
-  const before = { ...position, sub: position.sub - 1n, timeMicros: null };
+  const before = { ...position, sub: position.sub - 1n };
   const place = { partition, offset, generation };
   return { kind: "truncate", isSweep: true, position: before, place, timestampMs };
 }
