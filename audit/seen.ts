@@ -113,7 +113,8 @@ function stampsSql(what: {
   const runs = [...new Set(cells.map((cell) => encodeRun(cell).toString("hex").toUpperCase()))];
   // Nothing is sent before its run begins, or before it happens.
   const sinceMs = Math.min(...cells.map(({ epoch, windowMs }) => Math.max(epoch, windowMs))) - SKEW_MS;
-  const header = `list_filter(${of}headers, lambda h: h.key = ${sqlText(AUDIT_HEADER)})`;
+  // With a dot a column of the table that is called h would come first.
+  const header = `list_filter(${of}headers, lambda h: struct_extract(h, 'key') = ${sqlText(AUDIT_HEADER)})`;
   return `
     SELECT p, o, max(n), stamp FROM (
       SELECT p, o, generation, i, stamp, count(*) AS n FROM (

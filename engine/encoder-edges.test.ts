@@ -48,6 +48,16 @@ test("a key that is no text does not matter to JSON messages: it is bytes, and e
   );
 });
 
+test("bytes in a map are read whatever the columns beside it are called", async (t) => {
+  const bench = await openWorkbench(t);
+  const schema = struct({ item0: "string", item1: "string", m: mapOf("binary") });
+  const batch = batchOf(['{"item0":"a","item1":"b","m":{"k":"AP8="}}']);
+  const { encoded, rows } = await bench.encode(batch, planFor(schema));
+  assert.deepEqual(encoded.bad, []);
+  const { _kafka, ...row } = rows.get(0)!;
+  assert.deepEqual(row, { item0: "a", item1: "b", m: { k: "\\x00\\xFF" } });
+});
+
 test("of text messages an empty key is an empty text, no key is null, a byte order mark is a character", async (t) => {
   const bench = await openWorkbench(t);
   const keys = [Buffer.alloc(0), null, Buffer.from("\ufeffk")];

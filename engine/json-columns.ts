@@ -36,8 +36,9 @@ function decoded(type: DataType, value: string, depth: number): string {
   if (type.type === "array")
     return `list_transform(${value}, lambda ${item}: ${decoded(type.elementType, item, depth + 1)})`;
   if (type.type === "map") {
-    const inner = decoded(type.valueType, `${item}.value`, depth + 1);
-    const entry = `struct_pack(key := ${item}.key, value := ${inner})`;
+    // With a dot a column that has the item's name would come first.
+    const inner = decoded(type.valueType, `struct_extract(${item}, 'value')`, depth + 1);
+    const entry = `struct_pack(key := struct_extract(${item}, 'key'), value := ${inner})`;
     return `map_from_entries(list_transform(map_entries(${value}), lambda ${item}: ${entry}))`;
   }
   const members = type.fields.map((field) => {
