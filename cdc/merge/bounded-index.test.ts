@@ -94,6 +94,23 @@ test("keys that no statement can hold, or at the ends of their type, are looked 
   }
 });
 
+test("a column of the key may be called like what is read beside it, held or looked up", async (t) => {
+  for (const name of ["n", "src", "file", "row", "one", "hi"])
+    for (const indexBytes of [0, 2 ** 30]) {
+      const options = { keyColumns: [name], merger: { indexBytes } };
+      const one = await mergeTable(t, { [name]: "long", v: "string" }, options);
+      const row = (id: number, v: string, at: number) => upsert({ [name]: id, v }, { at, key: [name] });
+      await one.merge([row(1, "a", 1), row(2, "b", 2)]);
+      assert.deepEqual(await one.merge([row(1, "c", 3), remove({ [name]: 2 }, { at: 4 })]), {
+        ...none,
+        updated: 1,
+        deleted: 1,
+      });
+      assert.deepEqual(await one.live(), [{ [name]: 1, v: "c" }]);
+      await one.close();
+    }
+});
+
 test("a doubled key is found where keys are looked up, too", async (t) => {
   const one = await mergeTable(t, COLUMNS, { merger: { indexBytes: 0 } });
   await one.append("SELECT 1::BIGINT AS id, 'a' AS name, NULL AS _cdc");

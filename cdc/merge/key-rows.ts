@@ -28,6 +28,9 @@ export function keyShapeOf(snapshot: Snapshot, columns: readonly string[]): KeyS
   return { columns, types, partitioned };
 }
 
+/** They stand beside the columns of any table, and so have names that none of these has. */
+const [SOURCE, SOURCE_NUMBER] = ['"lab src"', '"lab src number"'];
+
 /** Puts the rows of relation `from`, which has places as data files do, into `keys`. */
 export async function putRows(
   session: Engine,
@@ -38,14 +41,16 @@ export async function putRows(
   const { from, firstFile, key, hasCdc } = rows;
   const src = `${CDC_FIELD.name}.src`;
   await session.run(
-    `CREATE OR REPLACE TEMP TABLE sources AS SELECT src, row_number() OVER () - 1 AS n
-     FROM (SELECT DISTINCT ${hasCdc ? src : "NULL::VARCHAR"} AS src FROM ${from}) WHERE src IS NOT NULL`,
+    `CREATE OR REPLACE TEMP TABLE sources AS SELECT src AS ${SOURCE}, row_number() OVER () - 1 AS ${SOURCE_NUMBER}
+     FROM (SELECT DISTINCT ${hasCdc ? src : "NULL::VARCHAR"} AS src FROM ${from}) AS told WHERE told.src IS NOT NULL`,
     { signal },
   );
-  const sources = await session.rows("SELECT src FROM sources ORDER BY n", { signal });
+  const sources = await session.rows(`SELECT ${SOURCE} AS src FROM sources ORDER BY ${SOURCE_NUMBER}`, {
+    signal,
+  });
   const names = sources.map((row) => row.src as string);
   const columns = ROW_COLUMNS.map((name) => `coalesce(${rowColumns(key, hasCdc)[name]}, 0)::BIGINT`);
-  const joined = hasCdc ? `${from} LEFT JOIN sources ON sources.src = ${src}` : from;
+  const joined = hasCdc ? `${from} LEFT JOIN sources ON ${SOURCE} = ${src}` : from;
   for await (const { rows: count, columns: chunk } of numberChunks(
     session,
     `SELECT ${columns.join(", ")} FROM ${joined}`,
@@ -126,6 +131,6 @@ function rowColumns(key: KeyShape, hasCdc: boolean): Record<(typeof ROW_COLUMNS)
       flag(cdc("snapshot"), FLAGS.isSnapshot),
       flag(cdc("deleted"), FLAGS.isDeleted),
     ].join(" + "),
-    source: hasCdc ? "sources.n" : "0",
+    source: hasCdc ? SOURCE_NUMBER : "0",
   };
 }
