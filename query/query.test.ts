@@ -102,6 +102,18 @@ test("a version can be computed, a time chosen, and Spark's words do", async () 
   assert.deepEqual(await rows(`SELECT count(*) FROM orders TIMESTAMP AS OF '${iso}'`), [["1"]]);
 });
 
+test("an AT that cannot be computed says why in words", async () => {
+  for (const [at, why] of [
+    ["VERSION => nope(1)", "Scalar Function with name nope does not exist!"],
+    ["TIMESTAMP => 'noon'", 'invalid timestamp field format: "noon"'],
+  ] as const) {
+    const { code, message } = await failure(`SELECT * FROM orders AT (${at})`);
+    assert.equal(code, "SQL_ERROR");
+    const unit = at.split(" ", 1)[0];
+    assert.ok(message.startsWith(`AT (${unit} => ...) cannot be computed: ${why}`), message);
+  }
+});
+
 test("a seed that one statement sets is not felt by the next", async () => {
   const drawn = async () => {
     await rows("SELECT setseed(0.25)");

@@ -30,6 +30,12 @@ export function isStatementError(error: unknown): boolean {
   return ["Binder", "Catalog", "Parser"].includes(engineError(error)?.type ?? "");
 }
 
+/** The first line of what the engine complains of; of another error that of its message. */
+export function complaintOf(error: unknown): string {
+  const text = engineError(error)?.message ?? (error instanceof Error ? error.message : String(error));
+  return text.split("\n", 1)[0]!;
+}
+
 export function sqlError(
   found: EngineError,
   sql: string,

@@ -4,7 +4,7 @@ import { LabError } from "../core/errors.ts";
 import type { Engine } from "../engine/instance.ts";
 import { parseSql, printSql, rowOf, type TreeNode } from "../engine/sql-tree.ts";
 import { rewriteSpark } from "./spark-syntax.ts";
-import { charactersOf, sqlError } from "./sql-error.ts";
+import { charactersOf, complaintOf, sqlError } from "./sql-error.ts";
 import {
   checkUntrusted,
   counterpart,
@@ -147,7 +147,7 @@ async function pointOf(
     text = found?.value === null || found?.value === undefined ? undefined : String(found.value);
   } catch (error) {
     signal.throwIfAborted();
-    throw bad(`cannot be computed: ${(error as Error).message.split("\n")[0]}`);
+    throw bad(`cannot be computed: ${complaintOf(error)}`);
   }
   if (text === undefined) throw bad("is NULL");
   if (!isVersion) return { timestampMs: Number(floorDiv(BigInt(text), 1000n)) };
