@@ -150,6 +150,33 @@ test("checkpoints and versions whose files are gone are marked, and said of the 
   assert.deepEqual(await seriousFindings(page.page), []);
 });
 
+test("rows that are still those of another version are paler, and can be read", async (t) => {
+  const lab = fakeLab(20);
+  const rows = lab.tables.rows;
+  let release = () => {};
+  const waiting = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  t.after(release);
+  lab.tables.rows = async (name, version, ...rest) => {
+    if (version < 20) await waiting;
+    return rows(name, version, ...rest);
+  };
+  const { open } = await start(t, lab);
+  for (const theme of ["light", "dark"] as const) {
+    const page = await open("/t/orders", { bypassCSP: true, theme });
+    await page.showsVersion((version) => version === 20);
+    const colour = () =>
+      page.page.evaluate<string>(
+        `getComputedStyle(document.querySelector(".panel .grid td:not(.null)")).color`,
+      );
+    const before = await colour();
+    await page.press("ArrowLeft");
+    await until("paler rows", async () => (await colour()) !== before);
+    assert.deepEqual(await seriousFindings(page.page), [], theme);
+  }
+});
+
 test("a link into a long past survives reload: no newer version is shown before the log is read whole", async (t) => {
   const lab = fakeLab(900);
   const asked: number[] = [];
@@ -178,7 +205,7 @@ for (const width of [1280, 360])
     const page = await open("/t/orders", { width });
     await page.showsVersion((version) => version === 12);
     const places = () =>
-      page.page.evaluate<string>(
+      page.page.evaluate(
         `JSON.stringify([...document.querySelectorAll("main > *, main section, .stations > li, .tabs")].map((e) => { const { x, y, width, height } = e.getBoundingClientRect(); return [e.className, x, y + scrollY, width, height]; }))`,
       );
     await until("the flow", async () => /orders/.test(await page.text("#stations")));
