@@ -102,6 +102,8 @@ export async function stream(
   return { columns, chunks: rows() };
 }
 
+const INTERRUPT_EVERY_MS = 20;
+
 /** The same, in DuckDB's own form: for readers inside engine/ that look into columns as they lie in memory. */
 export async function streamChunks(
   engine: Engine,
@@ -111,9 +113,14 @@ export async function streamChunks(
 ): Promise<{ result: DuckDBResult; chunks: AsyncIterable<DuckDBDataChunk> }> {
   const { connection } = engine;
   const { lists = {} } = options;
-  const interrupt = () => connection.interrupt();
   async function guarded<T>(work: () => Promise<T>): Promise<T> {
     signal.throwIfAborted();
+    let again: NodeJS.Timeout | undefined;
+    // DuckDB forgets an interrupt that comes before the statement runs, as while it waits for a thread.
+    const interrupt = () => {
+      connection.interrupt();
+      again = setInterval(() => connection.interrupt(), INTERRUPT_EVERY_MS);
+    };
     signal.addEventListener("abort", interrupt, { once: true });
     try {
       return await work();
@@ -122,6 +129,7 @@ export async function streamChunks(
       throw error;
     } finally {
       signal.removeEventListener("abort", interrupt);
+      clearInterval(again);
     }
   }
   const isAtOnce = options.isSmall && !options.selectOnly && Object.keys(lists).length === 0;
