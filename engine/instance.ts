@@ -1,6 +1,7 @@
 /** A DuckDB of our own in memory: its limits, what it may touch, and a way to ask it. The only place that opens one. */
 
 import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBValue, JS } from "@duckdb/node-api";
+import { interruptible } from "./interruptible.ts";
 
 export type EngineSettings = {
   memoryLimitBytes: number;
@@ -119,19 +120,6 @@ export async function openEngine(settings: EngineSettings): Promise<Engine> {
 }
 
 function wrap(connection: DuckDBConnection): Engine {
-  async function interruptible<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
-    signal?.throwIfAborted();
-    const interrupt = () => connection.interrupt();
-    signal?.addEventListener("abort", interrupt, { once: true });
-    try {
-      return await work();
-    } catch (error) {
-      signal?.throwIfAborted();
-      throw error;
-    } finally {
-      signal?.removeEventListener("abort", interrupt);
-    }
-  }
   const prepared = new Map<string, Promise<DuckDBPreparedStatement>>();
   const prepare = (sql: string): Promise<DuckDBPreparedStatement> => {
     const known = prepared.get(sql) ?? connection.prepare(sql);
@@ -142,7 +130,7 @@ function wrap(connection: DuckDBConnection): Engine {
   return {
     connection,
     ask: (sql, text, { signal } = {}) =>
-      interruptible(signal, async () => {
+      interruptible(connection, signal, async () => {
         const statement = await prepare(sql);
         statement.bindVarchar(1, text);
         const value = (await statement.run()).getChunk(0).getColumnVector(0).getItem(0);
@@ -150,11 +138,13 @@ function wrap(connection: DuckDBConnection): Engine {
         return value;
       }),
     run: (sql, { params, signal } = {}) =>
-      interruptible(signal, async () => {
+      interruptible(connection, signal, async () => {
         await connection.run(sql, params);
       }),
     rows: (sql, { params, signal } = {}) =>
-      interruptible(signal, async () => (await connection.runAndReadAll(sql, params)).getRowObjectsJS()),
+      interruptible(connection, signal, async () =>
+        (await connection.runAndReadAll(sql, params)).getRowObjectsJS(),
+      ),
     close: () => connection.closeSync(),
     release: () => connection.closeSync(),
   };

@@ -2,6 +2,7 @@
 
 import { LabError } from "../core/errors.ts";
 import type { Engine } from "./instance.ts";
+import { interruptible } from "./interruptible.ts";
 
 /** A column each, of so many rows. Valid until the next chunk. */
 export type NumberChunk = { rows: number; columns: readonly BigInt64Array[] };
@@ -14,11 +15,8 @@ export async function* numberChunks(
 ): AsyncGenerator<NumberChunk> {
   const { DuckDBBigIntVector } = await import("./duckdb.ts");
   const { connection } = engine;
-  const interrupt = () => connection.interrupt();
-  signal.throwIfAborted();
-  signal.addEventListener("abort", interrupt, { once: true });
   // Materialized: a stream that fails in the middle ends without a word.
-  const result = await connection.run(sql).finally(() => signal.removeEventListener("abort", interrupt));
+  const result = await interruptible(connection, signal, () => connection.run(sql));
   for (;;) {
     signal.throwIfAborted();
     const chunk = await result.fetchChunk();

@@ -28,21 +28,3 @@ test("a statement that fails after rows were handed on says so, and never ends a
   for await (const chunk of chunks) rows += chunk.length;
   assert.equal(rows, 100_000, "the engine goes on");
 });
-
-test("an abort ends a statement that waits for its turn, too", async (t) => {
-  const sql = "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range + b.range > 7";
-  const settings = { memoryLimitBytes: 256 << 20, threads: 1, tempDir: null };
-  // More than the threads that statements wait for.
-  const engines = await Promise.all(Array.from({ length: 12 }, () => openEngine(settings)));
-  t.after(() => engines.forEach((engine) => void engine.close()));
-  for (const isSmall of [true, false]) {
-    const stop = new AbortController();
-    const reading = engines.map(async (engine) => {
-      const { chunks } = await stream(engine, sql, stop.signal, { isSmall });
-      for await (const _ of chunks);
-    });
-    setImmediate(() => stop.abort(new Error("enough")));
-    for (const end of await Promise.allSettled(reading))
-      assert.match(String(end.status === "rejected" && end.reason), /enough/);
-  }
-});

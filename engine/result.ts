@@ -32,6 +32,7 @@ import {
 } from "@duckdb/node-api";
 import { LabError } from "../core/errors.ts";
 import type { Engine } from "./instance.ts";
+import { interruptible } from "./interruptible.ts";
 
 /** What a column holds, and with it which form its values have. */
 export type ValueType =
@@ -102,8 +103,6 @@ export async function stream(
   return { columns, chunks: rows() };
 }
 
-const INTERRUPT_EVERY_MS = 20;
-
 /** The same, in DuckDB's own form: for readers inside engine/ that look into columns as they lie in memory. */
 export async function streamChunks(
   engine: Engine,
@@ -113,25 +112,7 @@ export async function streamChunks(
 ): Promise<{ result: DuckDBResult; chunks: AsyncIterable<DuckDBDataChunk> }> {
   const { connection } = engine;
   const { lists = {} } = options;
-  async function guarded<T>(work: () => Promise<T>): Promise<T> {
-    signal.throwIfAborted();
-    let again: NodeJS.Timeout | undefined;
-    // DuckDB forgets an interrupt that comes before the statement runs, as while it waits for a thread.
-    const interrupt = () => {
-      connection.interrupt();
-      again = setInterval(() => connection.interrupt(), INTERRUPT_EVERY_MS);
-    };
-    signal.addEventListener("abort", interrupt, { once: true });
-    try {
-      return await work();
-    } catch (error) {
-      signal.throwIfAborted();
-      throw error;
-    } finally {
-      signal.removeEventListener("abort", interrupt);
-      clearInterval(again);
-    }
-  }
+  const guarded = <T>(work: () => Promise<T>) => interruptible(connection, signal, work);
   const isAtOnce = options.isSmall && !options.selectOnly && Object.keys(lists).length === 0;
   if (isAtOnce) {
     const result = await guarded(() => connection.run(sql));
