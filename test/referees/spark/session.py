@@ -11,6 +11,8 @@ def open_session():
         "spark.driver.extraClassPath": ":".join(jars),
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        # Else an empty folder would come into the working one.
+        "spark.sql.warehouse.dir": os.environ["JARS"] + "/warehouse",
         "spark.driver.memory": "1g", "spark.ui.enabled": "false", "spark.sql.session.timeZone": "UTC",
         "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1",
         "spark.sql.shuffle.partitions": "2", "spark.databricks.delta.snapshotPartitions": "2", "spark.log.level": "ERROR",
