@@ -34,7 +34,8 @@ export async function* columnChunks(
   for await (const chunk of chunks) yield columnsOf(chunk, duckdb);
 }
 
-function columnsOf(chunk: DuckDBDataChunk, duckdb: typeof import("./duckdb.ts")): ColumnChunk {
+/** What a chunk of a result holds. INTERNAL for a column of another type than it is asked for. */
+export function columnsOf(chunk: DuckDBDataChunk, duckdb: typeof import("./duckdb.ts")): ColumnChunk {
   const blobs = new Map<number, Blobs>();
   const other = (column: number, wanted: string) =>
     new LabError(

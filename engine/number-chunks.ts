@@ -1,6 +1,6 @@
 /** Columns of whole numbers as they lie in memory: for results of millions of rows, which would take long to become values one by one. */
 
-import { LabError } from "../core/errors.ts";
+import { columnsOf } from "./column-chunks.ts";
 import type { Engine } from "./instance.ts";
 import { interruptible } from "./interruptible.ts";
 
@@ -13,7 +13,7 @@ export async function* numberChunks(
   sql: string,
   signal: AbortSignal,
 ): AsyncGenerator<NumberChunk> {
-  const { DuckDBBigIntVector } = await import("./duckdb.ts");
+  const duckdb = await import("./duckdb.ts");
   const { connection } = engine;
   // Materialized: a stream that fails in the middle ends without a word.
   const result = await interruptible(connection, signal, () => connection.run(sql));
@@ -21,12 +21,7 @@ export async function* numberChunks(
     signal.throwIfAborted();
     const chunk = await result.fetchChunk();
     if (chunk === null || chunk.rowCount === 0) return;
-    const columns = Array.from({ length: chunk.columnCount }, (_, index) => {
-      const vector = chunk.getColumnVector(index);
-      // biome-ignore lint/complexity/useLiteralKeys: private to the class, which gives out one value at a time
-      if (vector instanceof DuckDBBigIntVector) return vector["items"];
-      throw new LabError("INTERNAL", `column ${index} of ${sql.slice(0, 200)} is no BIGINT`);
-    });
-    yield { rows: chunk.rowCount, columns };
+    const { rows, longs } = columnsOf(chunk, duckdb);
+    yield { rows, columns: Array.from({ length: chunk.columnCount }, (_, index) => longs(index)) };
   }
 }

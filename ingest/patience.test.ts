@@ -1,24 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { LIMITS } from "../test/support/machine-limits.ts";
 import { createPatience } from "./patience.ts";
 import { initialState, type State } from "./state.ts";
-
-const limits = {
-  flushLatencyMs: 1,
-  flushRows: 1,
-  flushBytes: 1,
-  chunkBytes: 1,
-  budgetBytes: 1,
-  auditPairs: 1000,
-  ends: null,
-};
 
 /** A stream behind by some records, whose clock is turned by hand. */
 function behind() {
   let nowMs = 0;
   const patience = createPatience({ topic: "t", stopGraceMs: 1_000, stallMs: 10_000, now: () => nowMs });
   const running: State = {
-    ...initialState(limits),
+    ...initialState(LIMITS),
     phase: "running",
     partitions: new Map([[0, { next: 5n, settled: 5n }]]),
   };

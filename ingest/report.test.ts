@@ -1,18 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LabError } from "../core/errors.ts";
+import { LIMITS } from "../test/support/machine-limits.ts";
 import { areReady, createReport } from "./report.ts";
 import { initialState, type State } from "./state.ts";
-
-const LIMITS = {
-  flushLatencyMs: 1,
-  flushRows: 1,
-  flushBytes: 1,
-  chunkBytes: 1,
-  budgetBytes: 1,
-  auditPairs: 1000,
-  ends: null,
-};
 
 /** A report of a stream that has partition 0, on a clock that is set by hand. */
 function running() {

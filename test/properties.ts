@@ -9,10 +9,11 @@
 
 import { spawnSync } from "node:child_process";
 import { randomInt } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { testFilesIn } from "./support/test-files.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const { values: flags, positionals: words } = parseArgs({
@@ -20,9 +21,8 @@ const { values: flags, positionals: words } = parseArgs({
   options: { minutes: { type: "string", default: "20" } },
 });
 
-const files = readdirSync(root, { recursive: true, encoding: "utf8" })
-  .filter((path) => path.endsWith(".test.ts") && !/^(node_modules|dist|lab-data)\//.test(path))
-  .filter((path) => words.length === 0 || words.some((word) => path.includes(word)))
+const files = testFilesIn(root, words)
+  .filter((path) => path.endsWith(".test.ts"))
   .filter((path) => readFileSync(join(root, path), "utf8").includes('from "fast-check"'));
 
 const endsAt = Date.now() + Number(flags.minutes) * 60_000;

@@ -10,7 +10,7 @@
  */
 
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -19,6 +19,7 @@ import { chromiumPath } from "../bench/chromium.ts";
 import { silentLog } from "../core/log.ts";
 import { bringUpKafka } from "../services/kafka.ts";
 import { bringUpS3 } from "../services/s3.ts";
+import { testFilesIn } from "./support/test-files.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const { values: flags, positionals: words } = parseArgs({
@@ -36,11 +37,9 @@ const NEEDS: { kind: RegExp; programs: readonly string[] }[] = [
 ];
 
 function testFiles(): string[] {
-  return readdirSync(root, { recursive: true, encoding: "utf8" })
-    .filter((path) => /\.(test|it|e2e)\.ts$/.test(path) && !/^(node_modules|dist|lab-data)\//.test(path))
+  return testFilesIn(root, words)
     .filter((path) => SUITES.exec(path)?.[1] === flags.suite)
     .filter((path) => !flags.unit || path.endsWith(".test.ts"))
-    .filter((path) => words.length === 0 || words.some((word) => path.includes(word)))
     .sort((a, b) => rank(a) - rank(b) || a.localeCompare(b));
 }
 

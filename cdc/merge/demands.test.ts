@@ -3,10 +3,15 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import fc from "fast-check";
-import { serializeSchema } from "../../delta/schema.ts";
 import type { DataType } from "../../delta/types.ts";
-import { type MergeTable, mergeTable, none, remove, upsert } from "../../test/support/merge-table.ts";
-import { signal } from "../../test/support/upkeep-table.ts";
+import {
+  demandName,
+  type MergeTable,
+  mergeTable,
+  none,
+  remove,
+  upsert,
+} from "../../test/support/merge-table.ts";
 import type { Change } from "../change.ts";
 
 type Options = Parameters<typeof mergeTable>[2];
@@ -16,12 +21,7 @@ const COLUMNS = { id: "long", name: "string", n: "long" } as const satisfies Rec
 /** Column `name` must not be null. */
 async function demanding(t: TestContext, options: Options = {}): Promise<MergeTable> {
   const one = await mergeTable(t, COLUMNS, options);
-  const readSnapshot = await one.snapshot();
-  const { schema, metadata } = readSnapshot;
-  const fields = schema.fields.map((field) => ({ ...field, nullable: field.name !== "name" }));
-  const schemaString = serializeSchema({ type: "struct", fields });
-  const operation = "CHANGE COLUMN";
-  await one.table.commit({ readSnapshot, operation, metadata: { ...metadata, schemaString } }, signal);
+  await demandName(one);
   return one;
 }
 

@@ -11,6 +11,7 @@ import { CDC_FIELD, keyedProperties } from "../../cdc/merge/cdc-field.ts";
 import { type Merger, type MergerOptions, openMerger } from "../../cdc/merge/merger.ts";
 import { openEncoder } from "../../columnar/open-encoder.ts";
 import type { NewTable } from "../../delta/create.ts";
+import { serializeSchema } from "../../delta/schema.ts";
 import { localStore } from "../../delta/store/local.ts";
 import type { DataType, StructType } from "../../delta/types.ts";
 import { signal, type TestTable, testTable } from "./upkeep-table.ts";
@@ -48,6 +49,16 @@ export async function mergeTable(
   const { merger, close } = await openTestMerger(one, changed);
   t.after(close);
   return { ...one, merger, ...around(one, merger, keyColumns), close };
+}
+
+/** Has column `name` must not be null from now on. */
+export async function demandName({ table, snapshot }: MergeTable): Promise<void> {
+  const readSnapshot = await snapshot();
+  const { schema, metadata } = readSnapshot;
+  const fields = schema.fields.map((field) => ({ ...field, nullable: field.name !== "name" }));
+  const schemaString = serializeSchema({ type: "struct", fields });
+  const operation = "CHANGE COLUMN";
+  await table.commit({ readSnapshot, operation, metadata: { ...metadata, schemaString } }, signal);
 }
 
 /** A merger of its own on a table. */
