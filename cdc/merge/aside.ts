@@ -98,23 +98,25 @@ export function openAside(options: AsideOptions): Aside {
     purged: () => (latest ? remembered(latest.metadata.configuration, PURGED_PROPERTY) : []),
     async add(deletes, signal) {
       const { table, index } = (await engineFor(true, signal))!;
-      const snapshot = await table.latest(signal);
-      const result = await applyUntilWon(
-        {
-          ...{ table, snapshot, keyColumns, schema: snapshot.schema, txns: [], readTxns: [], signal },
-          folded: { changes: deletes, truncates: [], folded: 0, uncertain: 0 },
-          lab: (counts) => ({ changes: counts }),
-        },
-        // How long deletes are kept is said by the table that they are of.
-        { options, index, old: (rows, _at, until) => purging(rows, main!, until), aside: null },
-      );
-      if (result.kind === "refused") return result.changes;
-      if (result.kind === "committed") {
-        await table.maintain(result.snapshot, signal);
-        latest = await compaction(table, result.snapshot, signal);
-        return [];
+      // Until no other writer comes between.
+      for (;;) {
+        const snapshot = await table.latest(signal);
+        const result = await applyUntilWon(
+          {
+            ...{ table, snapshot, keyColumns, schema: snapshot.schema, txns: [], readTxns: [], signal },
+            folded: { changes: deletes, truncates: [], folded: 0, uncertain: 0 },
+            lab: (counts) => ({ changes: counts }),
+          },
+          // How long deletes are kept is said by the table that they are of.
+          { options, index, old: (rows, _at, until) => purging(rows, main!, until), aside: null },
+        );
+        if (result.kind === "refused") return result.changes;
+        if (result.kind === "committed") {
+          await table.maintain(result.snapshot, signal);
+          latest = await compaction(table, result.snapshot, signal);
+          return [];
+        }
       }
-      return this.add(deletes, signal);
     },
     async close() {
       await engine?.close();
