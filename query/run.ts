@@ -133,11 +133,8 @@ async function prepare(context: QueryContext, sql: string, options: StartOptions
       ? new Map<string, Predicate>()
       : await filtersOf(parser, statement, resolved, signal);
     const isOneRow = !untrusted && givesOneRow(tree);
-    const asText = mayFollowWith(tree)
-      ? isOneRow
-        ? ("at once" as const)
-        : ("prepared" as const)
-      : undefined;
+    const form = isOneRow ? ("at once" as const) : ("prepared" as const);
+    const asText = mayFollowWith(tree) ? form : undefined;
     const names = asText ? namesIn(tree) : undefined;
     const sources = relations.map(({ view, named, snapshot }) => ({
       ...{ view, table: snapshot, names, store: named.table.store },

@@ -5,15 +5,7 @@ import type { Engine } from "../engine/instance.ts";
 import { parseSql, printSql, rowOf, type TreeNode } from "../engine/sql-tree.ts";
 import { rewriteSpark } from "./spark-syntax.ts";
 import { charactersOf, complaintOf, sqlError } from "./sql-error.ts";
-import {
-  checkUntrusted,
-  counterpart,
-  positionOf,
-  redirect,
-  type TableUse,
-  tableUses,
-  visit,
-} from "./syntax-tree.ts";
+import { checkUntrusted, counterpart, redirect, type TableUse, tableUses, visit } from "./syntax-tree.ts";
 
 /** Which version an AT clause asks for. */
 export type Point = { version: number } | { timestampMs: number };
@@ -53,7 +45,7 @@ export async function parseStatement(
     throw new LabError("SQL_ERROR", message, { hint: "give one SELECT" });
   }
   // Looked for only where there may be some.
-  if (/[$?]/.test(spark.sql)) refuseParameters(parsed, sql, place);
+  if (/[$?]/.test(spark.sql)) refuseParameters(parsed, sql);
   if (options.untrusted) {
     try {
       checkUntrusted(parsed);
@@ -112,14 +104,12 @@ function parseError(
   return sqlError({ type, message: String(parsed.error_message), position: points }, sql, position);
 }
 
-/** Nobody gives values for them, and our own stand before the statement. */
-function refuseParameters(tree: TreeNode, sql: string, place: (bytes: number) => number): void {
+/** Nobody gives values for them, and our own stand before the statement. The parser does not keep their places. */
+function refuseParameters(tree: TreeNode, sql: string): void {
   visit(tree, (node) => {
     if (node.class !== "PARAMETER") return;
-    const bytes = positionOf(node);
     const message = `the parameter ${String(node.identifier)} has no value: write values into the statement`;
-    const at = bytes === undefined ? undefined : place(bytes);
-    throw sqlError({ type: "parameter", message, position: undefined }, sql, at);
+    throw sqlError({ type: "parameter", message, position: undefined }, sql, undefined);
   });
 }
 
