@@ -159,6 +159,7 @@ export function fileRows(root: string): FileRows {
   };
 
   const isCurrent = (row: number, version: number) => since.get(row) <= version && version < until.get(row);
+  const isLiveAt = (row: number, version: number) => isCurrent(row, version) && !isTombstone(row);
   const addAt = <T extends string | PackedText>(row: number, text: T | undefined) => ({
     path: paths.get(row),
     partitionValues: partitionValues[partitions.get(row)]!,
@@ -195,7 +196,7 @@ export function fileRows(root: string): FileRows {
     remove: (version, tombstone) =>
       append(version, tombstone, TOMBSTONE | (tombstone.extendedFileMetadata ? EXTENDED : 0)),
     *files(version, matches, mayHold, filters = []) {
-      const isLive = (row: number) => isCurrent(row, version) && !isTombstone(row);
+      const isLive = (row: number) => isLiveAt(row, version);
       const end = since.length;
       if (matches === undefined && mayHold === undefined && filters.length === 0) {
         for (let row = 0; row < end; row++) if (isLive(row)) yield addAt(row, stats.get(row));
@@ -211,7 +212,7 @@ export function fileRows(root: string): FileRows {
     newestFiles(version, count) {
       const newest: number[] = [];
       for (let row = 0, end = since.length; row < end; row++) {
-        if (!isCurrent(row, version) || isTombstone(row)) continue;
+        if (!isLiveAt(row, version)) continue;
         const time = times.get(row);
         if (newest.length === count && !(time > times.get(newest.at(-1) ?? row))) continue;
         const place = newest.findIndex((other) => times.get(other) < time);
@@ -230,7 +231,7 @@ export function fileRows(root: string): FileRows {
       const end = since.length;
       for (let row = records.length; row < end; row++) records.push(lookUp(row));
       for (let row = 0; row < end; row++) {
-        if (!isCurrent(row, version) || isTombstone(row)) continue;
+        if (!isLiveAt(row, version)) continue;
         const rows = records.get(row);
         if (rows === UNSAID) return undefined;
         total += BigInt(rows);
