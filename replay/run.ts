@@ -164,6 +164,8 @@ async function attempt(options: ReplayOptions, admin: Admin, run: Run): Promise<
         records: lake.records(new Map(progress.reached), signal),
         commit,
       });
+      // A commit is answered before its records can be read; the next transaction begins only once they can.
+      if (options.isCompared) await commit();
       const comparison = await compare(options, admin, progress.tallies);
       // What is gone cannot be compared later either.
       if (comparison === "same" || comparison === "expired") {
