@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { isLabError, LabError } from "../core/errors.ts";
+import { sleep } from "../core/retry.ts";
 import { type FakeKafka, fakeKafka } from "../kafka/fake.ts";
 import type { ExactRecord, Kafka, RawRecord } from "../kafka/ports.ts";
 import { type LakeTable, lakeTable, placesOf, signal, type TestRow } from "../test/support/lake-table.ts";
@@ -292,9 +293,11 @@ test("a comparison waits until what was committed can be read: Kafka answers a c
       const [admin, sink] = [await kafka.admin(), await kafka.transactionalSink(options)];
       return {
         close: sink.close,
-        send(topic, records) {
+        async send(topic, records) {
           shown = null;
-          return sink.send(topic, records);
+          // The table has been read to its end by then, so that all is one transaction.
+          if (topic === "x") await sleep(200, signal);
+          await sink.send(topic, records);
         },
         async commit() {
           shown = admin.watermarks("x");
