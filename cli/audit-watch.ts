@@ -12,7 +12,7 @@ import { createAuditMetrics } from "../audit/metrics.ts";
 import { type AuditWatch, watchAudit } from "../audit/watch.ts";
 import { messageOf, post } from "../audit/webhook.ts";
 import { LabError } from "../core/errors.ts";
-import type { Log } from "../core/log.ts";
+import { type Log, silentLog } from "../core/log.ts";
 import { toJson } from "../core/ops.ts";
 import type { AuditValues } from "./audit.ts";
 import { withAuditReading } from "./audit-reading.ts";
@@ -29,7 +29,10 @@ export async function auditWatch(context: Context, values: AuditValues): Promise
   const registry = new Registry();
   await withAuditReading(context, values, async (reading) => {
     await requireAuditTable(reading.query.catalog, { table: auditTable, topic: auditTopic }, signal);
+    // Who looks at both outputs in one place need not read each alert twice.
+    const isLookedAt = screen.isOutLive && screen.isNoteLive && !common.json && !common.verbose;
     const watch = await startAuditWatch({
+      ...(isLookedAt && { alertLog: silentLog }),
       ...{ registry, log, signal, everyMs: values.every, data: values.data, webhook: values.webhook },
       look: (looking) => lookAt(reading, timeZone, Date.now(), looking),
       onTell: (alert, status) => {
@@ -56,13 +59,15 @@ export async function startAuditWatch(options: {
   look: (signal: AbortSignal) => Promise<AuditLook>;
   registry: Registry;
   log: Log;
+  /** Takes the alerts themselves; default: `log`. */
+  alertLog?: Log;
   signal: AbortSignal;
   everyMs: number;
   data: string;
   webhook: string | undefined;
   onTell?: (alert: AuditAlert, status: "firing" | "resolved") => void;
 }): Promise<AuditWatch> {
-  const { look, log, data, webhook, onTell } = options;
+  const { look, log, alertLog = log, data, webhook, onTell } = options;
   requireUrl(webhook);
   const observe = createAuditMetrics(options.registry);
   // Whoever only reads the log, or the screen, is told at each start.
@@ -76,8 +81,8 @@ export async function startAuditWatch(options: {
       if (webhook !== undefined) await post(webhook, messageOf(alert, status, Date.now()), signal);
       const { name, severity, topic, table, origin, cause, message } = alert;
       const fields = { event: "audit-alert", code: name, status, severity, topic, table, origin, cause };
-      if (status === "firing") log.warn(fields, message);
-      else log.info(fields, "over");
+      if (status === "firing") alertLog.warn(fields, message);
+      else alertLog.info(fields, "over");
       onTell?.(alert, status);
     },
   });

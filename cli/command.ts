@@ -23,8 +23,8 @@ export type Context = {
   signal: AbortSignal;
   screen: Screen;
   /**
-   * Opens the log of the process, on stderr. `clear` takes away what is drawn there in place: on a terminal only warnings are told then, in
-   * sentences, unless --verbose or --json asks for all as it is.
+   * Opens the log of the process, on stderr. On a terminal only warnings are told, in sentences, unless --verbose or --json asks for all as it
+   * is. `clear` takes away what is drawn there in place before one is; default: the line that `screen.draw` drew.
    */
   openLog(options?: { clear?: () => void }): Promise<Log>;
   /** What every command takes. */

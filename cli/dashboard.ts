@@ -147,6 +147,7 @@ export const dashboard = defineCommand({
       const part = await servePart("dashboard", source, { ...values, address }, env);
       if (common.json) screen.out(`${toJson({ address, pid: process.pid }, 2)}\n`);
       else if (screen.isOutLive) screen.out(`${address}\n`);
+      else if (screen.isNoteLive) screen.note(address);
       log.info({ port: taken }, "serving");
       try {
         if (!signal.aborted) await once(signal, "abort");

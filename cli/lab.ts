@@ -11,6 +11,7 @@ import { parseArguments, settingsOf, unknownCommand } from "./arguments.ts";
 import { COMMON, type Command, type Context } from "./command.ts";
 import { COMMANDS, loadAll } from "./commands.ts";
 import { commandHelp, helpDocument, overview, overviewDocument } from "./help.ts";
+import { openLog } from "./open-log.ts";
 import { printError } from "./print-error.ts";
 import { asTyped } from "./program-name.ts";
 import { readLabYaml } from "./read-lab-yaml.ts";
@@ -80,19 +81,13 @@ async function runCommand(
   const values = readSettings(settingsOf(command), { flags: parsed.flags, env, ...file });
   const { data } = readSettings({ data: SETTINGS.data }, { flags: parsed.flags, env });
   await useRunningS3([values.store, values.table, values.tables, parsed.args], data, env);
-  // Loaded there because most commands log nothing, and the logger takes a while to load.
-  const openLog: Context["openLog"] = async ({ clear } = {}) => {
-    const { createLog } = await import("../core/log.ts");
-    if (common.verbose) return createLog(command.name, { level: "debug" });
-    if (clear === undefined || common.json || !screen.isNoteLive)
-      return createLog(command.name, { level: "info" });
-    const { logForPeople } = await import("./log-for-people.ts");
-    return createLog(command.name, { level: "warn", to: logForPeople(screen, clear) });
-  };
   const lifecycle = command.stops === "at once" ? null : watchLifecycle();
   const signal = lifecycle?.signal ?? new AbortController().signal;
   try {
-    const context: Context = { signal, screen, openLog, common, lab, commands: loadAll, env, stdin };
+    const context: Context = {
+      ...{ signal, screen, common, lab, commands: loadAll, env, stdin },
+      openLog: ({ clear } = {}) => openLog(command.name, { screen, common }, clear),
+    };
     return (await command.run(context, values, parsed.args)) ?? 0;
   } catch (error) {
     if (!(error instanceof StopRequested) || command.stops !== "tidily") throw error;

@@ -11,11 +11,19 @@ export function logForPeople(
   const { yellow, red, bold } = noteColors;
   return {
     write(line) {
-      const { level, msg, topic, codes, hint } = JSON.parse(line) as {
+      const {
+        level,
+        msg,
+        topic,
+        codes,
+        err,
+        hint = err?.hint,
+      } = JSON.parse(line) as {
         level: number;
         msg: string;
         topic?: string;
         codes?: Record<string, number>;
+        err?: { message: string; hint?: string };
         hint?: string;
       };
       const why = Object.entries(codes ?? {}).map(([code, many]) => `${code} ${many.toLocaleString("en")}`);
@@ -24,6 +32,7 @@ export function logForPeople(
       const told = [
         topic === undefined ? "" : `${topic}: `,
         msg,
+        err === undefined ? "" : `: ${err.message}`,
         why.length > 0 ? ` (${why.join(", ")})` : "",
       ];
       note(`${bold(sign)} ${told.join("")}`.trimStart());

@@ -110,7 +110,7 @@ export const produce = defineCommand({
   seeAlso: ["ingest", "up"],
   async run(context, values) {
     const { signal, env, screen, common } = context;
-    const log = await context.openLog({ clear: () => screen.draw("") });
+    const log = await context.openLog();
     const { topic } = values;
     if (topic === undefined) {
       throw new LabError("USAGE", "no topic to produce to", {
