@@ -60,6 +60,11 @@ export function createWorks(shared: {
         onMerged: (told) => {
           metrics.merged(told);
           log.info({ event: "merged", topic, table, ...told }, "merged");
+          if (told.uncertain > 0)
+            log.warn(
+              { event: "order-uncertain", topic, table, changes: told.uncertain },
+              "nothing proves which of these changes and what was there before is newer: Kafka's order counts, as after a failover",
+            );
         },
         onUnordered: () =>
           log.warn(
