@@ -336,6 +336,7 @@ test("stations say unknown where nothing is known, and an idle partition is quie
   assert.deepEqual([topic.condition, topic.note], ["quiet", "quiet 3 min, 5 messages"]);
   assert.equal(ingester.note, "nobody reads this topic");
   assert.equal(words.streamOf({ streams: [stream] }, "orders__dead_letters"), stream);
+  assert.equal(words.streamOf({ streams: [stream] }, "orders__deletes"), stream);
   assert.equal(words.streamOf({ streams: [stream] }, "other"), null);
 });
 
@@ -477,4 +478,13 @@ test("rows of one key are one changed row, others are added or removed, and the 
   );
   const same = { ...whole, rowsAdded: "0", rowsRemoved: "0", added: [], removed: [] };
   assert.equal(summary(same, []), "3 → 7: no row differs; 3 files became 1");
+});
+
+test("a table of letters or of deleted keys belongs to its own; one that is only called so does not", async () => {
+  const { besideOf, ownerOf } = await load("beside.js");
+  const names = ["people", "people__deletes", "a__deletes"];
+  assert.deepEqual(besideOf("people__deletes", names), { table: "people", holds: "deleted keys" });
+  assert.equal(ownerOf("a__deletes", names), "a__deletes");
+  assert.equal(ownerOf("late__dead_letters_state", names), "late");
+  assert.equal(besideOf("people", names), null);
 });

@@ -1,5 +1,6 @@
 /** The four stations of a stream in words: what each is, what it does now, and the silences told apart. Pure. */
 
+import { ownerOf } from "./beside.js";
 import { bytes, clock, count, duration, many, rate } from "./format.js";
 
 /**
@@ -21,13 +22,14 @@ export function stationsOf(stream, table, now) {
   return [producerOf(stream, now), topicOf(stream, isFirst, now), ingesterOf(stream, now), tableOf(table)];
 }
 
-/** The stream that fills a table, also its table of dead letters. @param {import("../flow.ts").Flow | null} flow @param {string | null} table */
+/** The stream that fills a table, and what lies beside it. @param {import("../flow.ts").Flow | null} flow @param {string | null} table */
 export function streamOf(flow, table) {
   if (flow === null || table === null) return null;
-  const base = table.replace(/__dead_letters(_state)?$/, "");
+  const names = flow.streams.map((stream) => stream.table ?? "");
+  const owner = ownerOf(table, names);
   return (
     flow.streams.find((stream) => stream.table === table) ??
-    flow.streams.find((stream) => stream.table === base) ??
+    flow.streams.find((stream) => stream.table === owner) ??
     null
   );
 }

@@ -1,6 +1,7 @@
 /** Flow and tables: what moves now, from the producer to the table, and how far each table is. */
 
 import { formatAddress, NOWHERE } from "./address.js";
+import { besideOf } from "./beside.js";
 import { byId, drawSpark, h, keepInLine, setAttribute, setText, sparkline } from "./dom.js";
 import { lastErrorText, stationsOf, streamOf } from "./flow-words.js";
 import { clock, count, duration, rate } from "./format.js";
@@ -87,8 +88,17 @@ export function flowView() {
           setAttribute(link, "href", formatAddress({ ...NOWHERE, table: table.name }));
           setAttribute(link, "aria-current", table.name === chosen ? "true" : null);
           const changed = table.timestamp === null ? "" : `last commit ${clock(table.timestamp)}`;
+          const owner = besideOf(
+            table.name,
+            (list?.tables ?? []).map(({ name }) => name),
+          );
+          setAttribute(link, "title", owner === null ? null : `The ${owner.holds} of ${owner.table}`);
           const lag =
-            stream === null ? changed : `${rate(stream.ingestedPerSecond)}, lag ${count(stream.lag)}`;
+            stream !== null
+              ? `${rate(stream.ingestedPerSecond)}, lag ${count(stream.lag)}`
+              : owner !== null
+                ? `of ${owner.table}`
+                : changed;
           const texts = [
             table.name,
             table.problem ? table.problem.code : `version ${count(table.version)}`,

@@ -2,6 +2,7 @@
 
 import { formatAddress, NOWHERE } from "./address.js";
 import { whyUncounted } from "./beginning.js";
+import { ownerOf } from "./beside.js";
 import { byId, h, keepInLine, setAttribute, setText } from "./dom.js";
 import { clock, count } from "./format.js";
 import { byMinute, culpritText, findingsOf, termsFor, total, verdictOf } from "./ledger-words.js";
@@ -59,11 +60,11 @@ export function ledgerView() {
   );
 }
 
-/** That of the stream which fills the table, or whose letters are in it. @param {import("./state.js").State} state */
+/** That of the stream which fills the table, or the one that it lies beside. @param {import("./state.js").State} state */
 export function ledgerOf({ ledger, route }) {
-  const base = route.table?.replace(/__dead_letters(_state)?$/, "");
+  const owner = ownerOf(route.table ?? "", ledger?.map(({ table }) => table) ?? []);
   return (
-    ledger?.find(({ table }) => table === route.table) ?? ledger?.find(({ table }) => table === base) ?? null
+    ledger?.find(({ table }) => table === route.table) ?? ledger?.find(({ table }) => table === owner) ?? null
   );
 }
 

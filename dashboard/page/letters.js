@@ -2,6 +2,7 @@
 
 import { getJson, postJson, problemOf, problemText } from "./api.js";
 import { asking } from "./asking.js";
+import { ownerOf } from "./beside.js";
 import { openDialog } from "./dialog.js";
 import { byId, h, keepInLine, setAttribute, setText } from "./dom.js";
 import { clock, count, many, visible } from "./format.js";
@@ -179,7 +180,7 @@ export function lettersView() {
   const open = view(
     (state) => [
       state.route.tab === "letters",
-      state.route.table?.replace(/__dead_letters(_state)?$/, "") ?? "",
+      ownerOf(state.route.table ?? "", state.tables?.tables.map(({ name }) => name) ?? []),
     ],
     (isOpen, table) => {
       if (name !== table) {

@@ -5,6 +5,7 @@ import { addressBar } from "./address-bar.js";
 import { alertsView } from "./alerts.js";
 import { getJson, problemText } from "./api.js";
 import { asking } from "./asking.js";
+import { besideOf } from "./beside.js";
 import { breakView } from "./break.js";
 import { chartView } from "./chart.js";
 import { commitView } from "./commit.js";
@@ -113,10 +114,11 @@ function goLive() {
   if (route.version !== null) go({ ...route, version: null });
 }
 
-/** Without a table in the address, the one with most versions that is not of dead letters. @param {State} now */
+/** Without a table in the address, the one with most rows that belongs to no other. @param {State} now */
 function chooseTable({ tables, route }) {
   if (route.table !== null || tables === null) return;
-  const plain = tables.tables.filter((table) => !table.name.includes("__dead_letters"));
+  const names = tables.tables.map(({ name }) => name);
+  const plain = tables.tables.filter(({ name }) => besideOf(name, names) === null);
   const [first] = (plain.length > 0 ? plain : [...tables.tables]).sort(
     (a, b) => Number(b.rows ?? 0) - Number(a.rows ?? 0),
   );
