@@ -8,7 +8,7 @@ import type { Folded, Place } from "./change.ts";
 
 /**
  * What one commit did to the table: rows, but `ignored`, which are changes older than what the table held, and `folded` ones. `swept` are those of
- * `deleted` that no change deleted, but a snapshot that did not have them.
+ * `deleted` that no change deleted, but a snapshot that did not have them. `uncertain` is how many times an order was taken that nothing proves.
  */
 export type MergeCounts = {
   inserted: number;
@@ -17,6 +17,7 @@ export type MergeCounts = {
   swept: number;
   ignored: number;
   folded: number;
+  uncertain: number;
 };
 
 export type MergeRequest = {

@@ -6,7 +6,8 @@
 
 import { type JsonObject, parseJsonExactly } from "../engine/json-parse.ts";
 import { longOf, textOf } from "./json-text.ts";
-import { MADE_BY_KEY_CHANGE, type Position, REMOVED_BY_KEY_CHANGE } from "./position.ts";
+import { MADE_BY_KEY_CHANGE, REMOVED_BY_KEY_CHANGE } from "./log-order.ts";
+import type { Position } from "./position.ts";
 
 /** What an update that changed a key did to the row of a message. */
 export type KeyChange = "made" | "removed" | null;

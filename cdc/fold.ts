@@ -6,7 +6,7 @@
 import { parseJsonExactly } from "../engine/json-parse.ts";
 import type { Borrowed, Change, Folded, Order, Truncate } from "./change.ts";
 import { isJsonObject, writeJson } from "./json-text.ts";
-import { compareOrder, comparePlaces, positionAfter } from "./position.ts";
+import { type Comparison, compareOrder, comparePlaces, positionAfter } from "./position.ts";
 
 /** The changes and truncates of a batch, in whatever order they come. */
 export function fold(changes: Iterable<Change>, truncates: readonly Truncate[]): Folded {
@@ -18,15 +18,14 @@ export function fold(changes: Iterable<Change>, truncates: readonly Truncate[]):
   }
   const left: Change[] = [];
   const counts = { folded: 0, uncertain: 0 };
-  const compare = (a: Change, b: Change) => {
+  const compare = (a: Order, b: Order) => {
     const { order, isCertain } = compareOrder(a, b);
     if (!isCertain) counts.uncertain++;
-    return order;
+    return { order, isCertain };
   };
   // What nothing proves to be older stays, as it does where the two come in different batches.
   const isOlder = (change: Change, truncate: Truncate) => {
-    const { order, isCertain } = compareOrder(change, truncate);
-    if (!isCertain) counts.uncertain++;
+    const { order, isCertain } = compare(change, truncate);
     return isCertain && order < 0;
   };
   for (const same of byKey.values()) {
@@ -42,16 +41,31 @@ export function fold(changes: Iterable<Change>, truncates: readonly Truncate[]):
 }
 
 /**
- * What the changes of one key come to. With a change that has no position they have no order as a whole (it is newer than what Kafka has before
- * it, and that may be sent again): then one after the other in Kafka's order, each against what all before it came to, as single batches would.
+ * What the changes of one key come to. With a change that has no position, or one that nothing proves, they have no order as a whole (it is newer than
+ * what Kafka has before it, and that may be sent again): then one after the other in Kafka's order, each against what all before it came to, as single
+ * batches would.
  */
-function foldKey(same: Change[], compare: (a: Change, b: Change) => number): Change | null {
-  const isOrdered = same.every(({ position }) => position !== null);
-  if (same.length > 1) same.sort(isOrdered ? compare : (a, b) => comparePlaces(a.place, b.place));
+function foldKey(same: Change[], compare: (a: Change, b: Change) => Comparison): Change | null {
+  const isOrdered = same.length > 1 && isSorted(same);
+  if (!isOrdered) same.sort((a, b) => comparePlaces(a.place, b.place));
   return same.reduce<Change | null>((before, change) => {
     if (before === null) return change;
-    return isOrdered || compare(before, change) < 0 ? applied(before, change) : overtook(before, change);
+    return isOrdered || compare(before, change).order < 0
+      ? applied(before, change)
+      : overtook(before, change);
   }, null);
+}
+
+/** Whether positions prove an order, in which they are then. */
+function isSorted(same: Change[]): boolean {
+  if (!same.every(({ position }) => position !== null)) return false;
+  let isProven = true;
+  same.sort((a, b) => {
+    const { order, isCertain } = compareOrder(a, b);
+    isProven &&= isCertain;
+    return order;
+  });
+  return isProven;
 }
 
 /** One change after the other. */

@@ -38,9 +38,8 @@ export type MergingOptions = CdcOptions & {
   onUnswept: () => void;
 };
 
-/** What a commit came to, besides its rows: orders that nothing proves, and messages that are not of rows, by their kind. */
+/** What a commit came to, besides its rows: letters, and messages that are not of rows, by their kind. */
 export type Merged = MergeCounts & {
-  uncertain: number;
   letters: number;
   skipped: Readonly<Record<string, number>>;
 };
@@ -136,7 +135,7 @@ export function createMerging(
     );
     const promised = options.onUnknownField === "add" ? decoder?.promised : null;
     const schema = withCdc(promised ? grown(snapshot.schema, promised, undefined) : snapshot.schema);
-    const told = (counts: MergeCounts) => merged(input, all, { ...counts, uncertain: folded.uncertain });
+    const told = (counts: MergeCounts) => merged(input, all, counts);
     const request: MergeRequest = {
       ...{ table, snapshot, folded, schema, signal: input.signal },
       keyColumns: keyOf(snapshot) ?? decoder?.keyColumns ?? options.keyColumns ?? [],
@@ -235,11 +234,7 @@ function rowsOf(changes: readonly Change[], topic: string): RawBatch {
   return batch;
 }
 
-function merged(
-  input: PublishInput,
-  all: readonly Held[],
-  counts: MergeCounts & { uncertain: number },
-): Merged {
+function merged(input: PublishInput, all: readonly Held[], counts: MergeCounts): Merged {
   const skipped: Record<string, number> = {};
   for (const held of all)
     for (const [kind, number] of held.skipped) skipped[kind] = (skipped[kind] ?? 0) + number;

@@ -4,10 +4,10 @@ import type { Snapshot } from "../../delta/table.ts";
 import type { LetterStage } from "../../engine/encoder.ts";
 import type { RefusedChange } from "../apply.ts";
 import type { Change, Folded, Order } from "../change.ts";
-import { positionAfter } from "../position.ts";
+import { compareOrder, positionAfter } from "../position.ts";
 import type { Aside } from "./aside.ts";
 import type { Stored } from "./cdc-field.ts";
-import { decide, isProvenOlder } from "./decide.ts";
+import { decide } from "./decide.ts";
 import type { Demands } from "./demands.ts";
 import type { Found, KeyIndex, Located } from "./key-index.ts";
 import type { NewRow, Plan } from "./plan.ts";
@@ -44,7 +44,7 @@ export async function planBatch(options: PlanOptions): Promise<Planned> {
   const truncates = joined(remembered(configuration, TRUNCATES_PROPERTY), folded.truncates);
   const own = remembered(configuration, PURGED_PROPERTY);
   const purged = aside ? joined(own, aside.purged()) : own;
-  const truncated = await olderRows(
+  const { rows: truncated } = await olderRows(
     options,
     folded.truncates.filter(({ isSweep }) => !isSweep),
   );
@@ -58,6 +58,9 @@ export async function planBatch(options: PlanOptions): Promise<Planned> {
     at.map((one) => refuse(changeAt(one), { stage: "schema", code, message })),
   );
   const rows: NewRow[] = [];
+  let uncertain = 0;
+  /** Rows that are as new as a change of the batch. */
+  const standing = new Set<number>();
   const replaced = new Map<number, Located>();
   for (const at of staged.places.keys()) {
     const change = changeAt(at);
@@ -65,7 +68,11 @@ export async function planBatch(options: PlanOptions): Promise<Planned> {
     const row = met && !truncated.has(met.id) ? met : undefined;
     const stored = row ? behind(row, deleted.get(at)) : deleted.get(at);
     const verdict = decide(change, stored, { truncates, purged, kept });
-    if (verdict.kind === "ignore") continue;
+    if (stored && !compareOrder(change, stored.order).isCertain) uncertain++;
+    if (verdict.kind === "ignore") {
+      if (row) standing.add(row.id);
+      continue;
+    }
     if (verdict.kind === "refuse") {
       refused.push(refuse(change, { stage: "schema", code: verdict.code, message: verdict.message }));
       continue;
@@ -87,10 +94,12 @@ export async function planBatch(options: PlanOptions): Promise<Planned> {
     if (row) replaced.set(row.id, row);
   }
   if (refused.length > 0) return { kind: "refused", changes: onePerMessage(refused) };
-  // A row that a change of the batch takes the place of was in the snapshot, or came after it.
+  // What is older than the end of a snapshot is no change of the batch any more: a row that one takes the place of, or does not, was in the snapshot, or
+  // came after it.
   const sweeps = folded.truncates.filter(({ isSweep }) => isSweep);
-  const swept = [...(await olderRows(options, sweeps)).values()].filter(
-    ({ id }) => !replaced.has(id) && !taken.has(id) && !truncated.has(id),
+  const { rows: older, doubted } = await olderRows(options, sweeps);
+  const swept = [...older.values()].filter(
+    ({ id }) => !standing.has(id) && !replaced.has(id) && !taken.has(id) && !truncated.has(id),
   );
   for (const row of swept) truncated.set(row.id, row);
   const forgotten = options.old.filter(({ id }) => !replaced.has(id) && !taken.has(id) && !truncated.has(id));
@@ -99,6 +108,7 @@ export async function planBatch(options: PlanOptions): Promise<Planned> {
     ...{ rows, truncated: gone, retired: [...replaced.values(), ...gone] },
     aside: { changes: deletes, removed: [...taken.values()].filter(({ isDeleted }) => !isDeleted).length },
     swept: swept.filter(({ isDeleted }) => !isDeleted).length,
+    uncertain: uncertain + doubted,
   };
   const properties: Record<string, string> = {};
   if (folded.truncates.length > 0) properties[TRUNCATES_PROPERTY] = rememberedText(truncates);
@@ -129,15 +139,20 @@ export function refuse(
 
 const NOTHING: Found = { stored: new Map(), hashes: new Map(), doubled: [], twins: [], keyless: [] };
 
+/** Stored rows that are older for certain, and how many others there are of which that cannot be told. */
 async function olderRows(
   { index, signal }: PlanOptions,
   truncates: readonly Order[],
-): Promise<Map<number, Located>> {
+): Promise<{ rows: Map<number, Located>; doubted: number }> {
   const rows = new Map<number, Located>();
-  if (truncates.length === 0) return rows;
-  for await (const row of index.all(signal))
-    if (truncates.some((truncate) => isProvenOlder(row.order, truncate))) rows.set(row.id, row);
-  return rows;
+  let doubted = 0;
+  if (truncates.length === 0) return { rows, doubted };
+  for await (const row of index.all(signal)) {
+    const orders = truncates.map((truncate) => compareOrder(row.order, truncate));
+    if (orders.some(({ order, isCertain }) => isCertain && order < 0)) rows.set(row.id, row);
+    else if (orders.some(({ isCertain }) => !isCertain)) doubted++;
+  }
+  return { rows, doubted };
 }
 
 function faultsOf({ keyless, twins, doubled }: Found) {

@@ -27,6 +27,8 @@ export type Plan = {
   aside: { changes: readonly Change[]; removed: number };
   /** How many of these a snapshot took, of those that readers saw. */
   swept: number;
+  /** Rows that were put in an order with a change, or with the end of a snapshot, that nothing proves. */
+  uncertain: number;
 };
 
 /** Whether each staged row is written as it stands. */

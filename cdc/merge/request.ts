@@ -107,5 +107,6 @@ export function countsOf(plan: Plan, folded: Folded): MergeCounts {
     ...{ inserted, updated, deleted: deleted + truncated, swept: plan.swept },
     ignored: folded.changes.length - inserted - updated - deleted - plan.aside.removed,
     folded: folded.folded,
+    uncertain: folded.uncertain + plan.uncertain,
   };
 }

@@ -153,7 +153,7 @@ export function many(from: number, to: number, at: number): Change[] {
 }
 
 /** What a batch that does nothing counts. */
-export const none = { inserted: 0, updated: 0, deleted: 0, swept: 0, ignored: 0, folded: 0 };
+export const none = { inserted: 0, updated: 0, deleted: 0, swept: 0, ignored: 0, folded: 0, uncertain: 0 };
 
 export function remove(key: Record<string, unknown>, order: Order = {}): Change {
   const text = JSON.stringify(Object.values(key));
