@@ -2,6 +2,8 @@
 
 export type GrowingBytes = {
   readonly used: number;
+  /** What it takes in memory. */
+  readonly capacity: number;
   append(piece: Uint8Array): void;
   /** From `start` (inclusive) to `end` (exclusive). */
   appendPart(of: Uint8Array, start: number, end: number): void;
@@ -29,6 +31,9 @@ export function growingBytes(capacity: number): GrowingBytes {
   return {
     get used() {
       return used;
+    },
+    get capacity() {
+      return bytes.length;
     },
     append(piece) {
       makeRoom(piece.length);

@@ -12,6 +12,8 @@ import { type GrowingBytes, growingBytes, grown } from "./growing-bytes.ts";
 export type RawBatch = {
   readonly length: number;
   readonly bytes: number;
+  /** The memory for values, bytes: so many fit before more is taken. */
+  readonly capacityBytes: number;
   append(record: RawMessage): void;
   /** Messages in columns, all of one place. Their bytes are copied. */
   appendAll(place: MessagePlace, messages: MessageColumns): void;
@@ -241,6 +243,9 @@ export function createRawBatch(options: { capacityBytes?: number } = {}): RawBat
     },
     get bytes() {
       return bytes;
+    },
+    get capacityBytes() {
+      return values.capacity;
     },
     get values() {
       return values.view(0, values.used);

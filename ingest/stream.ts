@@ -3,7 +3,6 @@
 import { asLabError, LabError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { sleep } from "../core/retry.ts";
-import type { RawBatch } from "../engine/raw-batch.ts";
 import type { FetchedBatch, Kafka, Position } from "../kafka/ports.ts";
 import { appendBatch, type ChunkContent, emptyChunk, heldBytes, removeFiles } from "./chunk.ts";
 import { deferred } from "./deferred.ts";
@@ -14,6 +13,7 @@ import type { StreamOptions } from "./options.ts";
 import { createPatience } from "./patience.ts";
 import type { Report } from "./report.ts";
 import { outOfRange } from "./resume.ts";
+import { createSpareMemory } from "./spare-memory.ts";
 import { initialState, type Limits } from "./state.ts";
 import { tellOfChunk, tellOfCommit, tellOfMixed } from "./tell-commit.ts";
 import { createWatchdog } from "./watchdog.ts";
@@ -73,8 +73,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
    * what is not filled costs nothing.
    */
   let nextBytes = roomFor(deps.chunkBytes);
-  /** Memory of an encoded chunk for the next one, while the stream is behind: fresh pages cost as much as what is copied into them. */
-  let spare: RawBatch | null = null;
+  const spare = createSpareMemory();
   let startedGeneration = -1;
   let isReadingEnds = false;
 
@@ -104,7 +103,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
         source.seek({ topic: options.topic, partition: effect.partition, nextOffset: effect.nextOffset });
         break;
       case "append": {
-        const content = chunks.get(effect.chunk) ?? emptyChunk(nextBytes, takeSpare());
+        const content = chunks.get(effect.chunk) ?? emptyChunk(nextBytes, spare.take());
         chunks.set(effect.chunk, content);
         const { verdicts, recordGeneration } = writer.resume;
         if (batch) appendBatch(content, batch, verdicts.get(batch.partition), recordGeneration);
@@ -129,13 +128,6 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
         ended.resolve();
         break;
     }
-  }
-
-  function takeSpare(): RawBatch | null {
-    const taken = spare;
-    spare = null;
-    taken?.clear();
-    return taken;
   }
 
   /** A source starts an assignment once; where positions were read again within one, it is sought and let go on. */
@@ -208,7 +200,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
     nextBytes = roomFor(content.raw.values.length);
     const startedMs = now();
     await writer.encode(content, signal);
-    spare = content.spent;
+    if (content.spent) spare.giveBack(content.spent);
     content.spent = null;
     tellOfChunk({ metrics, content, messages, seconds: (now() - startedMs) / 1000 });
     dispatch({ type: "encoded", chunk: id, auditPairs: content.audit.pairs() });
@@ -230,10 +222,8 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
         return dispatch({ type: "rejected", commit: effect.commit });
       }
       for (const id of effect.chunks) chunks.delete(id);
-      if (chunks.size === 0) {
-        writer.allCommitted();
-        spare = null;
-      }
+      if (chunks.size === 0) writer.allCommitted();
+      spare.settle(nextBytes);
       tellCommit(done.rows?.snapshot.version ?? null, effect.settled, contents, startedMs);
       dispatch({ type: "committed", commit: effect.commit });
       for (const opened of done.rows ? [done.rows, ...done.routed] : [])
