@@ -13,6 +13,7 @@ import { DEFAULT_PLACEHOLDER, placeholderTest } from "./placeholder.ts";
 import type { Position } from "./position.ts";
 import { rowChanges } from "./row-change.ts";
 import { isSnapshotEnd, sweepAt } from "./snapshot-end.ts";
+import { sourceTable } from "./source-tables.ts";
 import { unwrap } from "./unwrapped.ts";
 
 export type DebeziumOptions = {
@@ -101,22 +102,29 @@ export function createDebeziumDecoder(options: DebeziumOptions): ChangeDecoder {
     if (operation === "d") {
       const row = Object.assign(emptyObject(), before, key);
       const position = debeziumPosition(source, hasHeader(message, NEW_KEY_HEADER) ? "removed" : null);
-      return rowChanges(message, { kind: "delete", row, before: null, keyColumns: columns, position });
+      const told = rowChanges(message, {
+        ...{ kind: "delete", row, before: null, keyColumns: columns, position },
+      });
+      return ofTable(told, message, source, position);
     }
     if (after === null) return fault("CDC_ROW_MISSING", `operation ${operation} has no object in after`);
     const position = debeziumPosition(source, hasHeader(message, OLD_KEY_HEADER) ? "made" : null);
     const told = upsert(message, withKey(after, key, columns), { before, keyColumns: columns, position });
-    return withSweep(told, message, source, position);
+    return ofTable(told, message, source, position);
   }
 
-  function withSweep(
+  /** With the table that it is of, and with what goes with the end of a snapshot. */
+  function ofTable(
     told: DecodedChange,
     message: ChangeMessage,
     source: JsonObject,
     position: Position | null,
   ): DecodedChange {
-    if (!options.sweep || !("changes" in told) || !isSnapshotEnd(source)) return told;
-    return { ...told, sweep: position === null ? "no position" : sweepAt(message, position) };
+    if (!("changes" in told)) return told;
+    const table = sourceTable(source);
+    if (!options.sweep || !isSnapshotEnd(source)) return { ...told, table };
+    const isKnown = position !== null && table !== null;
+    return { ...told, table, sweep: isKnown ? sweepAt(message, position) : "unknown" };
   }
 
   function truncate(
@@ -124,7 +132,11 @@ export function createDebeziumDecoder(options: DebeziumOptions): ChangeDecoder {
     source: JsonObject,
   ): DecodedChange {
     const place = { partition, offset, generation };
-    return { truncate: { kind: "truncate", position: debeziumPosition(source, null), place, timestampMs } };
+    const position = debeziumPosition(source, null);
+    return {
+      truncate: { kind: "truncate", position, place, timestampMs },
+      table: sourceTable(source),
+    };
   }
 
   function unwrapped(
@@ -140,9 +152,10 @@ export function createDebeziumDecoder(options: DebeziumOptions): ChangeDecoder {
     if ("bad" in converted) return converted;
     const whole = withKey(converted.row, key, keyColumns);
     const told = { before: null, keyColumns, position: debeziumPosition(source, null) };
-    return isDelete
+    const change = isDelete
       ? rowChanges(message, { ...told, kind: "delete", row: whole })
-      : withSweep(upsert(message, whole, told), message, source, told.position);
+      : upsert(message, whole, told);
+    return ofTable(change, message, source, told.position);
   }
 
   /** Alone it is a delete, ordered by Kafka alone. After one it is for Kafka's compaction; with its headers where the delete itself is not seen. */

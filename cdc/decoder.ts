@@ -18,10 +18,10 @@ export type ChangeMessage = {
 export type DecodedChange =
   /**
    * In the order in which they happened: an update that changes the key is two. With the end of a snapshot what goes with it, where the decoder was
-   * asked to tell.
+   * asked to tell: unknown where the message does not say where the snapshot stands, or of which table it is. `table`: of the source, where it is told.
    */
-  | { changes: readonly Change[]; sweep?: Truncate | "no position" }
-  | { truncate: Truncate }
+  | { changes: readonly Change[]; sweep?: Truncate | "unknown"; table?: string | null }
+  | { truncate: Truncate; table?: string | null }
   /** Not of rows (heartbeats, ends of transactions, ...), by the kind that it is counted under. */
   | { skipped: string }
   | { bad: Fault };

@@ -58,7 +58,14 @@ function told({ steps, hasIds, starts, skewsMs }: typeof world extends fc.Arbitr
   let floor = 0;
   const sent: OutgoingRecord[] = [];
   const at = (place: number) => ({
-    ...{ connector: "mysql", name: "shop", file: `bin.00000${starts[reading]! + 1}`, row: 0 },
+    ...{
+      connector: "mysql",
+      name: "shop",
+      db: "shop",
+      table: "t",
+      file: `bin.00000${starts[reading]! + 1}`,
+      row: 0,
+    },
     pos: 100 * (place + 1),
   });
   const stream = () => {
@@ -131,7 +138,7 @@ function merged(sent: readonly OutgoingRecord[], sizes: readonly number[]) {
       });
       assert.ok("changes" in decoded);
       changes.push(...decoded.changes);
-      if (decoded.sweep && decoded.sweep !== "no position") sweeps.push(decoded.sweep);
+      if (decoded.sweep && decoded.sweep !== "unknown") sweeps.push(decoded.sweep);
     }
     from += size;
     const folded = fold(changes, sweeps);

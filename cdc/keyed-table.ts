@@ -7,6 +7,7 @@ import { DELETES_PROPERTY, KEY_PROPERTY } from "../engine/hidden-rows.ts";
 import type { Opened } from "../ingest/destination.ts";
 import type { Published } from "../ingest/publish.ts";
 import { CDC_FIELD, type Deletes } from "./merge/cdc-field.ts";
+import { joinedTables, sourceTablesOf, TABLES_PROPERTY } from "./source-tables.ts";
 
 /** The columns that make the key of a table; null where it does not say. CORRUPT_LOG where the property is none of ours. */
 export function keyOf({ metadata }: Snapshot): string[] | null {
@@ -35,20 +36,26 @@ export function requireKey(table: Snapshot, told: readonly string[] | undefined)
     );
 }
 
-/** A table that was there before says from now on what it is, once its key is known. REJECTED where another changed it at the same time. */
-export async function nameKey(
+/**
+ * A table that was there before says from now on what it is, once its key is known, and each says what tables of the source it has rows of. REJECTED
+ * where another changed it at the same time.
+ */
+export async function nameTable(
   { table, snapshot }: Opened,
-  keyColumns: readonly string[] | null,
-  deletes: Deletes,
+  told: { keyColumns: readonly string[] | null; deletes: Deletes; tables: Iterable<string> },
   signal: AbortSignal,
 ): Promise<{ kind: "named"; rows: Opened } | Extract<Published, { kind: "rejected" }>> {
   const { configuration } = snapshot.metadata;
-  if (!keyColumns || configuration[KEY_PROPERTY] !== undefined)
-    return { kind: "named", rows: { table, snapshot } };
-  const properties = {
-    [KEY_PROPERTY]: JSON.stringify(keyColumns),
-    [DELETES_PROPERTY]: deletes,
-  };
+  const { keyColumns, deletes } = told;
+  const properties: Record<string, string> = {};
+  if (keyColumns && configuration[KEY_PROPERTY] === undefined) {
+    properties[KEY_PROPERTY] = JSON.stringify(keyColumns);
+    properties[DELETES_PROPERTY] = deletes;
+  }
+  const known = sourceTablesOf(snapshot);
+  const tables = joinedTables(known, told.tables);
+  if (tables.length > known.length) properties[TABLES_PROPERTY] = JSON.stringify(tables);
+  if (Object.keys(properties).length === 0) return { kind: "named", rows: { table, snapshot } };
   const metadata = { ...snapshot.metadata, configuration: { ...configuration, ...properties } };
   const result = await table.commit(
     {

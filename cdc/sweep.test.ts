@@ -112,7 +112,16 @@ test("a row of another server's log is not known to be older, and stays; a snaps
   const fixture = await topicOf(t);
   const cdc = { sweep: true };
   const binlog = (server: number, pos: number, more: object = {}) => ({
-    ...{ connector: "mysql", name: "shop", server_id: server, file: "bin.000004", pos, row: 0 },
+    ...{
+      connector: "mysql",
+      name: "shop",
+      db: "shop",
+      table: "t",
+      server_id: server,
+      file: "bin.000004",
+      pos,
+      row: 0,
+    },
     ...more,
   });
   fixture.kafka.append("t", 0, [
@@ -133,7 +142,16 @@ for (const afterMs of [2_000, 90_000])
     const fixture = await topicOf(t);
     const told: Merged[] = [];
     const binlog = (server: number, pos: number, ms: number, more: object = {}) => ({
-      ...{ connector: "mysql", name: "shop", server_id: server, file: `bin.00000${server}`, pos, row: 0 },
+      ...{
+        connector: "mysql",
+        name: "shop",
+        db: "shop",
+        table: "t",
+        server_id: server,
+        file: `bin.00000${server}`,
+        pos,
+        row: 0,
+      },
       ...{ ts_ms: 1_700_000_000_000 + ms, ...more },
     });
     const taken = { file: "bin.000900", snapshot: "last" };
@@ -165,7 +183,16 @@ for (const afterMs of [2_000, 90_000])
 test("of two snapshots of different servers in a batch the first does not sweep a row that the second has as it was", async (t) => {
   const fixture = await topicOf(t);
   const at = (pos: number, ms: number, more: object) => ({
-    ...{ connector: "mysql", name: "shop", server_id: 0, pos, row: 0, snapshot: "last" },
+    ...{
+      connector: "mysql",
+      name: "shop",
+      db: "shop",
+      table: "t",
+      server_id: 0,
+      pos,
+      row: 0,
+      snapshot: "last",
+    },
     ...{ ts_ms: 1_700_000_000_000 + ms, ...more },
   });
   const first = message(

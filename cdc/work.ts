@@ -21,10 +21,17 @@ import type { Change, Truncate } from "./change.ts";
 import { changesOf } from "./chunk-changes.ts";
 import type { ChangeDecoder } from "./decoder.ts";
 import { fold } from "./fold.ts";
-import { keyOf, nameKey, requireKey, withCdc } from "./keyed-table.ts";
+import { keyOf, nameTable, requireKey, withCdc } from "./keyed-table.ts";
 import { keyedProperties } from "./merge/cdc-field.ts";
 import { openChangeDecoder } from "./open-decoder.ts";
 import type { CdcOptions } from "./options.ts";
+import {
+  areSeveral,
+  joinedTables,
+  requireOneTable,
+  sourceTablesOf,
+  TABLES_PROPERTY,
+} from "./source-tables.ts";
 
 export type MergingOptions = CdcOptions & {
   topic: string;
@@ -34,7 +41,7 @@ export type MergingOptions = CdcOptions & {
   onMerged: (told: Merged) => void;
   /** Once, when the first change comes that has no position in its source: only Kafka's offsets order such changes. */
   onUnordered: () => void;
-  /** Once, when a snapshot ends that has no position in its source: which rows are older than it is not known, and none is swept. */
+  /** Once, when a snapshot ends that does not say where it stands in its source, or of which table: which rows are older is not known, and none is swept. */
   onUnswept: () => void;
 };
 
@@ -45,7 +52,13 @@ export type Merged = MergeCounts & {
 };
 
 /** What a chunk holds until it is settled. Its messages stay: one that the table refuses becomes a letter. */
-type Held = { raw: RawBatch; changes: Change[]; truncates: Truncate[]; skipped: ReadonlyMap<string, number> };
+type Held = {
+  raw: RawBatch;
+  changes: Change[];
+  truncates: Truncate[];
+  skipped: ReadonlyMap<string, number>;
+  tables: ReadonlySet<string>;
+};
 
 /** What applies the changes is closed with it. */
 export function createMerging(
@@ -56,6 +69,8 @@ export function createMerging(
   let decoder: ChangeDecoder | null = null;
   let isUnordered = false;
   let isUnswept = false;
+  /** Of the source, that messages were of since the start. */
+  let tables: readonly string[] = [];
   const { deletes } = options;
 
   /** The key of the table that is there counts. */
@@ -70,8 +85,11 @@ export function createMerging(
     if (!raw) return;
     const known = await input.targetFor(createRawBatch({ capacityBytes: 0 }), null);
     const found = decoderFor(known?.snapshot ?? null);
-    const told = await changesOf(raw, found, input.decoding, input.signal);
+    tables = joinedTables(known ? sourceTablesOf(known.snapshot) : [], tables);
+    const told = await changesOf(raw, found, { decoding: input.decoding, known: tables }, input.signal);
     const { changes, truncates, bad, skipped } = told;
+    tables = joinedTables(tables, told.tables);
+    if (options.sweep) requireOneTable(tables, options.topic);
     if (!known && changes.length > 0) await input.targetFor(rowsOf(changes, options.topic), found.promised);
     if (!isUnordered && changes.some(({ kind, position }) => kind === "upsert" && position === null)) {
       isUnordered = true;
@@ -83,7 +101,7 @@ export function createMerging(
     }
     const kinds = new Map<string, number>();
     for (const { kind } of skipped) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
-    held.set(chunk, { raw, changes, truncates, skipped: kinds });
+    held.set(chunk, { raw, changes, truncates, skipped: kinds, tables: told.tables });
     count(chunk, raw, bad, new Set(skipped.map(({ index }) => index)));
     chunk.raw = null;
   }
@@ -96,12 +114,20 @@ export function createMerging(
     onStep("before-upload");
     for (const opened of [rows, input.letters])
       if (opened) await outlast(input, () => requireStanding(opened.table, opened.snapshot, signal));
+    const all = input.chunks.flatMap((chunk) => held.get(chunk) ?? []);
+    const shared = rows && sharedMeanwhile(all, rows);
+    if (shared) return shared;
     const bad = input.chunks.flatMap((chunk) => chunk.letters);
     let lettered = await settleLetters(input, rows, bad);
     if (lettered.kind === "rejected") return lettered;
     onStep("after-letters");
     if (!rows) return { kind: "committed", rows: null, letters: lettered.letters, routed: [] };
-    const named = await nameKey(rows, decoder?.keyColumns ?? null, deletes, signal);
+    const told = {
+      keyColumns: decoder?.keyColumns ?? null,
+      deletes,
+      tables: all.flatMap((one) => [...one.tables]),
+    };
+    const named = await nameTable(rows, told, signal);
     if (named.kind === "rejected") return named;
     rows = named.rows;
     for (;;) {
@@ -195,7 +221,9 @@ export function createMerging(
     tableFor(schema) {
       const keyColumns = decoder?.keyColumns ?? options.keyColumns;
       if (!keyColumns) return null;
-      return { schema: withCdc(schema), configuration: keyedProperties(keyColumns, { deletes }) };
+      const configuration = keyedProperties(keyColumns, { deletes });
+      if (tables.length > 0) configuration[TABLES_PROPERTY] = JSON.stringify(tables);
+      return { schema: withCdc(schema), configuration };
     },
     close: () => merger.close(),
   };
@@ -222,6 +250,20 @@ function count(
     else if (skipped.has(index)) counts.skipped++;
     else counts.rows++;
   }
+}
+
+/** What is said of all rows of a table, and was read as long as there was one: read again where another worker has brought rows of another. */
+function sharedMeanwhile(
+  all: readonly Held[],
+  { snapshot }: Opened,
+): Extract<Published, { kind: "rejected" }> | undefined {
+  const mine = all.filter(({ truncates }) => truncates.length > 0).flatMap(({ tables }) => [...tables]);
+  if (mine.length === 0 || !areSeveral(joinedTables(sourceTablesOf(snapshot), mine))) return undefined;
+  return {
+    kind: "rejected",
+    reason: "metadata",
+    message: "the table has rows of another table of the source now",
+  };
 }
 
 /** What columns are told by. */

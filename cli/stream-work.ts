@@ -74,7 +74,7 @@ export function createWorks(shared: {
         onUnswept: () =>
           log.warn(
             { event: "unswept", topic, table },
-            "a snapshot has ended that has no position in its source: rows that are older than it are not known, and none is deleted",
+            "a snapshot has ended that does not say its position in its source or its table: rows that are older than it are not known, and none is deleted",
           ),
       },
       merger,

@@ -63,7 +63,15 @@ export const LIVE = "NOT coalesce(_cdc.deleted, false)";
 export type Row = Record<string, unknown>;
 /** Of Postgres, at this position. */
 export const source = (lsn: number, more: object = {}) => ({
-  ...{ connector: "postgresql", name: "shop", db: "shop", lsn, sequence: `[null,"${lsn}"]`, ...more },
+  ...{
+    connector: "postgresql",
+    name: "shop",
+    db: "shop",
+    table: "t",
+    lsn,
+    sequence: `[null,"${lsn}"]`,
+    ...more,
+  },
 });
 export function message(
   op: string,
