@@ -51,7 +51,7 @@ export type OpenOptions = {
   name?: string;
   /** Ends whatever the table is asked, with its reason. */
   signal?: AbortSignal;
-  /** What one query may use; default 2 GiB and 4 threads. */
+  /** What one query may use; default 2 GiB, and a thread for each core, 4 at most. */
   limits?: { memoryLimitBytes?: number; threads?: number };
 };
 

@@ -10,6 +10,7 @@ import { openTable } from "../delta/open.ts";
 import { decodePath } from "../delta/path.ts";
 import { openStore } from "../delta/store/open.ts";
 import { openEngine, textList } from "../engine/instance.ts";
+import { usualLimits } from "../query/engines.ts";
 import type { FilesRead } from "../query/run.ts";
 
 /** Answers one query over the table `t`, or a path, and tells its time. */
@@ -38,12 +39,7 @@ export async function filesOf(folder: string, signal: AbortSignal): Promise<Told
 
 /** DuckDB that is told which files to read, in this process, as ours is. */
 export async function bareRunning(told: readonly Told[], signal: AbortSignal): Promise<Runner> {
-  const engine = await openEngine({
-    memoryLimitBytes: 2 * 1024 ** 3,
-    threads: 4,
-    tempDir: null,
-    keepsFiles: false,
-  });
+  const engine = await openEngine({ ...usualLimits(), tempDir: null, keepsFiles: false });
   const filesFor = (where: string): readonly Told[] => {
     const [, day] = /^day = '(.*)'$/.exec(where) ?? [];
     const [, first, last] = /^id BETWEEN (\d+) AND (\d+)$/.exec(where) ?? [];

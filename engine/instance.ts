@@ -12,6 +12,11 @@ export type EngineSettings = {
   preserveOrder?: boolean;
   /** Bytes of files that were read stay in memory, as far as the limit lets them. Default true. */
   keepsFiles?: boolean;
+  /**
+   * Footers of Parquet files that were read stay in memory, as far as the limit lets them; each is looked at again where its file was changed.
+   * Default false.
+   */
+  keepsFooters?: boolean;
   /** Folders it may read and write, spill folder included or not; absent: the whole file system. */
   allowedDirectories?: readonly string[];
   /** Files it may read. DuckDB also lets them be written: gate the statements too. */
@@ -96,9 +101,11 @@ export async function openInstance(settings: EngineSettings): Promise<Instance> 
   }
 }
 
-async function setUp(engine: Engine, { allowedDirectories, allowedPaths }: EngineSettings): Promise<void> {
+async function setUp(engine: Engine, settings: EngineSettings): Promise<void> {
+  const { allowedDirectories, allowedPaths, keepsFooters = false } = settings;
   try {
-    await engine.run("SET GLOBAL TimeZone = 'UTC'");
+    const footers = `SET GLOBAL parquet_metadata_cache = ${keepsFooters}`;
+    await engine.run(`SET GLOBAL TimeZone = 'UTC'; ${footers}`);
     if (allowedDirectories === undefined && allowedPaths === undefined) return;
     const folders = (allowedDirectories ?? []).map((folder) => `${folder.replace(/\/+$/, "")}/`);
     await engine.run(`SET allowed_directories = ${textList(folders)}`);

@@ -1,11 +1,21 @@
 /** Engines of queries: opening a DuckDB takes longer than most statements do, so those in which a query leaves no trace are kept. */
 
 import { randomUUID } from "node:crypto";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Engine, type EngineSettings, openEngine, openInstance } from "../engine/instance.ts";
 import { keepInstance } from "../engine/kept-instance.ts";
 
 export type QueryLimits = Pick<EngineSettings, "memoryLimitBytes" | "threads" | "tempDir">;
+
+const GIB = 1024 ** 3;
+const MOST_THREADS = 4;
+
+/** What one query may use where nothing else is said. More threads than cores only take turns, and a query is done later. */
+export function usualLimits(): QueryLimits {
+  const threads = Math.min(MOST_THREADS, availableParallelism());
+  return { memoryLimitBytes: 2 * GIB, threads, tempDir: tmpdir() };
+}
 
 /** What a query does with its engine. */
 export type EngineUse =
@@ -30,7 +40,9 @@ export function openEngines(limits: QueryLimits): Engines {
   const parsing = keepInstance(() =>
     openInstance({ ...settingsOf(limits), threads: 1, tempDir: null, allowedPaths: [] }),
   );
-  const reading = keepInstance(() => openInstance({ ...settingsOf(limits), keepsFiles: false }));
+  const reading = keepInstance(() =>
+    openInstance({ ...settingsOf(limits), keepsFiles: false, keepsFooters: true }),
+  );
   return {
     async open(use) {
       if (use.kind === "parse") return parsing.session();

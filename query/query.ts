@@ -1,11 +1,11 @@
 /** The way in for everybody who asks tables in SQL: opened once, asked often. */
 
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { cacheFolder } from "../core/cache-folder.ts";
 import { type FileCache, openFileCache } from "../engine/file-cache.ts";
 import { type Catalog, openCatalog } from "./catalog.ts";
-import { openEngines, type QueryLimits } from "./engines.ts";
+import { openEngines, type QueryLimits, usualLimits } from "./engines.ts";
+import { knownForms } from "./known-forms.ts";
 import type { AskedPoint } from "./resolve.ts";
 import { answer, type QueryAnswer, type QueryContext, type RunningQuery, startQuery } from "./run.ts";
 
@@ -14,6 +14,7 @@ export type QueryOptions = {
   store: string;
   /** Further tables: name to path or URI. */
   tables?: ReadonlyMap<string, string>;
+  /** Default: `usualLimits`. */
   limits?: Partial<QueryLimits>;
   /** Files of remote tables; default below the user's cache folder, up to 5 GiB. */
   cache?: { folder: string; maxBytes: number };
@@ -39,10 +40,11 @@ export function openQuery(options: QueryOptions): Query {
   const catalog = openCatalog({ root: options.store, ...(options.tables ? { tables: options.tables } : {}) });
   const where = options.cache ?? { folder: join(cacheFolder(), "data-files"), maxBytes: 5 * GIB };
   let cache: Promise<FileCache> | undefined;
-  const limits = { memoryLimitBytes: 2 * GIB, threads: 4, tempDir: tmpdir(), ...options.limits };
+  const limits = { ...usualLimits(), ...options.limits };
   const context: QueryContext = {
     catalog,
     engines: openEngines(limits),
+    forms: knownForms(),
     cache: () => {
       cache ??= openFileCache(where);
       return cache;

@@ -9,6 +9,7 @@ import { type Column, stream, type Value } from "../engine/result.ts";
 import type { Catalog } from "./catalog.ts";
 import { type Cell, toCell } from "./cells.ts";
 import { filtersOf } from "./filters.ts";
+import type { KnownForms } from "./known-forms.ts";
 import { givesOneRow, mayFollowWith, namesIn } from "./named-columns.ts";
 import { openRelations, type Reading, type StatementStart, type Trust } from "./relations.ts";
 import { type AskedPoint, resolve } from "./resolve.ts";
@@ -16,7 +17,7 @@ import { asSqlError, isReadError, isStatementError } from "./sql-error.ts";
 import { parseStatement } from "./statement.ts";
 import { leavesTraces } from "./syntax-tree.ts";
 
-export type QueryContext = Reading & { catalog: Catalog };
+export type QueryContext = Reading & { catalog: Catalog; forms: KnownForms };
 
 /** A running query: read `chunks` to their end, or not, then close. */
 export type RunningQuery = {
@@ -124,7 +125,8 @@ async function prepare(context: QueryContext, sql: string, options: StartOptions
   const parser = await context.engines.open({ kind: untrusted ? "parse" : "read" });
   let [engine, isDone]: [Engine | undefined, boolean] = [undefined, false];
   try {
-    const statement = await parseStatement(parser, sql, { untrusted, signal });
+    const forms = untrusted ? undefined : context.forms;
+    const statement = await parseStatement(parser, sql, { untrusted, forms, signal });
     const { tree } = statement;
     const trust: Trust = untrusted ? "strangers" : leavesTraces(tree) ? "any" : "readers";
     const resolved = await resolve(statement, { ...options, untrusted, catalog: context.catalog });

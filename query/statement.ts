@@ -3,6 +3,7 @@
 import { LabError } from "../core/errors.ts";
 import type { Engine } from "../engine/instance.ts";
 import { parseSql, printSql, rowOf, type TreeNode } from "../engine/sql-tree.ts";
+import type { KnownForms } from "./known-forms.ts";
 import { rewriteSpark } from "./spark-syntax.ts";
 import { charactersOf, complaintOf, sqlError } from "./sql-error.ts";
 import { checkUntrusted, counterpart, redirect, type TableUse, tableUses, visit } from "./syntax-tree.ts";
@@ -27,23 +28,25 @@ export type Runnable = {
 
 /**
  * Parses exactly one query. With `untrusted`, SQL_REFUSED for what may not come from the network. SQL_ERROR has the position
- * in `details.position`. The engine only parses and computes AT clauses: no table is read.
+ * in `details.position`. The engine only parses and computes AT clauses: no table is read. It need not parse a statement of one of `forms`.
  */
 export async function parseStatement(
   engine: Engine,
   sql: string,
-  options: { untrusted: boolean; signal: AbortSignal },
+  options: { untrusted: boolean; forms?: KnownForms | undefined; signal: AbortSignal },
 ): Promise<Statement> {
-  const { signal } = options;
+  const { forms, signal } = options;
   const spark = rewriteSpark(sql);
   const place = (bytes: number) => spark.toOriginal(charactersOf(spark.sql, bytes));
-  const parsed = await parseSql(engine, spark.sql, signal);
+  const known = forms?.treeOf(spark.sql);
+  const parsed = known ?? (await parseSql(engine, spark.sql, signal));
   if (parsed.error === true) throw parseError(parsed, spark.sql, sql, (at) => spark.toOriginal(at));
   const statements = parsed.statements as TreeNode[];
   if (statements.length !== 1) {
     const message = statements.length === 0 ? "there is no statement" : "there is more than one statement";
     throw new LabError("SQL_ERROR", message, { hint: "give one SELECT" });
   }
+  if (known === undefined) forms?.note(spark.sql, parsed);
   // Looked for only where there may be some.
   if (/[$?]/.test(spark.sql)) refuseParameters(parsed, sql);
   if (options.untrusted) {
