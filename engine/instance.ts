@@ -45,6 +45,11 @@ export type Engine = {
    * statements do. Fails for NULL.
    */
   ask(sql: string, text: string, options?: { signal?: AbortSignal }): Promise<string>;
+  /**
+   * What stands in a statement for a constant expression: the expression itself, and where it is asked for again a variable that has its value,
+   * as a long one takes longer to bind than a small statement takes in all. It holds for statements of this engine.
+   */
+  constant(sql: string, options?: { signal?: AbortSignal }): Promise<string>;
   close(): void;
   /**
    * Closes it for the caller, who promises that nothing was made or set in it and that its results were read or dropped: where engines are
@@ -126,7 +131,11 @@ export async function openEngine(settings: EngineSettings): Promise<Engine> {
   }
 }
 
+/** Constants that an engine knows at a time; the names of their variables are the engine's own. */
+const MOST_CONSTANTS = 64;
+
 function wrap(connection: DuckDBConnection): Engine {
+  const constants = new Map<string, { number: number; isVariable: boolean }>();
   const prepared = new Map<string, Promise<DuckDBPreparedStatement>>();
   const prepare = (sql: string): Promise<DuckDBPreparedStatement> => {
     const known = prepared.get(sql) ?? connection.prepare(sql);
@@ -144,6 +153,19 @@ function wrap(connection: DuckDBConnection): Engine {
         if (typeof value !== "string") throw new Error(`${sql} gives no text`);
         return value;
       }),
+    async constant(sql, { signal } = {}) {
+      const known = constants.get(sql);
+      if (known === undefined) {
+        if (constants.size < MOST_CONSTANTS)
+          constants.set(sql, { number: constants.size, isVariable: false });
+        return sql;
+      }
+      const name = `lab_constant_${known.number}`;
+      if (!known.isVariable)
+        await interruptible(connection, signal, () => connection.run(`SET VARIABLE ${name} = ${sql}`));
+      known.isVariable = true;
+      return `getvariable('${name}')`;
+    },
     run: (sql, { params, signal } = {}) =>
       interruptible(connection, signal, async () => {
         await connection.run(sql, params);

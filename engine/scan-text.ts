@@ -13,19 +13,21 @@ const NO_COLUMN = 'NULL AS "lab nothing"';
 /**
  * The rows that the view of `createRelation` has, in the order of the files; undefined where that takes more than a text. Of the columns only
  * `names` (with the case of letters folded), where they are given: names that no column has are passed over. `listOf`
- * says how the text names its files.
+ * says how the text names its files, and `constantOf` what stands for a constant expression.
  */
-export function relationText({
+export async function relationText({
   table,
   files,
   names,
   listOf,
+  constantOf,
 }: {
   table: RelationOptions["table"];
   files: readonly ScanFile[];
   names: ReadonlySet<string> | undefined;
   listOf: (paths: readonly string[]) => string;
-}): string | undefined {
+  constantOf: (sql: string) => Promise<string>;
+}): Promise<string | undefined> {
   const mode = mappingMode(table);
   const isPlain = files.every(({ deleted, only }) => deleted === undefined && only === undefined);
   if (mode === "id" || files.length === 0 || !isPlain) return undefined;
@@ -38,7 +40,8 @@ export function relationText({
   if (constants === undefined) return undefined;
   const inFiles = columns.filter(({ field }) => !isPartition(field) && field.type !== "void");
   const paths = listOf(files.map(({ file }) => literalPath(file)));
-  const scan = `read_parquet(${paths}, schema = ${schemaByName(inFiles, mode)}, hive_partitioning = false)`;
+  const schema = await constantOf(schemaByName(inFiles, mode));
+  const scan = `read_parquet(${paths}, schema = ${schema}, hive_partitioning = false)`;
   const values = columns.map(({ field, inner }) => {
     const value = constants.get(field) ?? valueInScan(inner, field, mode);
     return `${value} AS ${quoteName(field.name)}`;

@@ -93,7 +93,8 @@ export async function openRelations(
         await open.run(`CREATE OR REPLACE TEMP VIEW ${quoteName(view)} AS ${seen}`, { signal });
       }
     };
-    const text = options.asText ? withText(sources, held, options.asText) : undefined;
+    const constantOf = (sql: string) => open.constant(sql, { signal });
+    const text = options.asText ? await withText(sources, held, options.asText, constantOf) : undefined;
     if (text === undefined) await makeViews();
     return {
       engine,
@@ -119,11 +120,12 @@ export async function openRelations(
  * Each source under its name; undefined where one of them is no mere text. DuckDB looks at the files of a statement when it is prepared and again
  * when it runs, but not at those of a parameter, which has no value before.
  */
-function withText(
+async function withText(
   sources: readonly Source[],
   held: readonly DataFiles[],
   how: "prepared" | "at once",
-): StatementStart | undefined {
+  constantOf: (sql: string) => Promise<string>,
+): Promise<StatementStart | undefined> {
   const texts: string[] = [];
   const lists: Record<string, readonly string[]> = {};
   for (const [index, { view, table, names }] of sources.entries()) {
@@ -134,7 +136,8 @@ function withText(
       return `$lab_files_${index}`;
     };
     const listOf = how === "prepared" ? asParameter : textList;
-    const text = relationText({ table, files: held[index]!.files, names: needed, listOf });
+    const { files } = held[index]!;
+    const text = await relationText({ table, files, names: needed, listOf, constantOf });
     if (text === undefined) return undefined;
     const seen = visible ? `SELECT * FROM (${text}) WHERE ${visible.condition}` : text;
     texts.push(`${quoteName(view)} AS NOT MATERIALIZED (${seen})`);
