@@ -14,7 +14,7 @@ const model = await load("model.js");
 const words = await load("flow-words.js");
 const nested = await load("nested.js");
 const zoom = await load("zoom.js");
-const sql = await load("sql.js");
+const sql = await load("result-text.js");
 
 function entry(version: number, change: Partial<VersionEntry> = {}): VersionEntry {
   return {
@@ -345,6 +345,7 @@ test("an error points at its place in its line", () => {
   assert.deepEqual(sql.pointAt("SELEC 1", 0), ["SELEC 1", "^"]);
   assert.deepEqual(sql.pointAt("SELECT 1", undefined), []);
   assert.deepEqual(sql.pointAt("short", 99), []);
+  assert.deepEqual(sql.pointAt("\nSELEC 1", 0), ["", "^"]);
 });
 
 test("CSV tells NULL from empty text and quotes what needs it", () => {

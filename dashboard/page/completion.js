@@ -1,6 +1,7 @@
 /** The list of what could be typed next, below an editor: a combobox for keyboard, mouse and screen reader. */
 
 import { h, setAttribute } from "./dom.js";
+import { replaceText } from "./editing.js";
 import { accept, offersAt, pieceAt } from "./sql-complete.js";
 
 /**
@@ -66,8 +67,7 @@ export function completion(editor, known) {
     const offer = offers[n];
     if (offer === undefined) return;
     const { sql, at } = accept(editor.value, editor.selectionStart, offer.text);
-    editor.value = sql;
-    editor.setSelectionRange(at, at);
+    replaceText(editor, { from: 0, to: editor.value.length, text: sql, start: at, end: at });
     close();
   };
   editor.addEventListener("input", () =>
@@ -90,6 +90,7 @@ export function completion(editor, known) {
   });
   return {
     list,
+    close,
     /** True where the key was the list's own. @param {KeyboardEvent} event */
     handles(event) {
       if (event.ctrlKey && event.key === " ") open();

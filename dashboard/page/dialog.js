@@ -46,6 +46,10 @@ const KEYS = [
   ["l", "on the timeline: go live"],
   ["Up, Down, Enter", "in a table of rows: choose a row, see all of it"],
   ["Ctrl+Enter", "in the SQL editor: run (the selection, if there is one)"],
+  ["Ctrl+/", "in the SQL editor: make lines comments, and back"],
+  ["Shift+Alt+F", "in the SQL editor: lay the statement out, a clause a line"],
+  ["Alt+Up, Alt+Down", "in the SQL editor: what was run before"],
+  ["F6, Shift+F6", "in the SQL console: from the editor to the result, to the history, and back"],
   ["Esc", "in the SQL editor: cancel the running query"],
   ["?", "this list"],
 ];

@@ -164,6 +164,8 @@ export function createGrid(label, id, { isSortable = false } = {}) {
 
   return {
     element,
+    /** What the keys of rows go to. */
+    table,
     /** Replaces what is shown and keeps the place in it. @param {Table} next */
     show(next) {
       data = next;

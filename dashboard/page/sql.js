@@ -3,10 +3,13 @@
 import { postJson, problemOf, problemText } from "./api.js";
 import { completion } from "./completion.js";
 import { byId, h, setAttribute, setText } from "./dom.js";
+import { replaceAll } from "./editing.js";
 import { count, many } from "./format.js";
 import { createGrid } from "./grid.js";
 import { drawChart, planChart } from "./result-chart.js";
+import { delimited, pointAt } from "./result-text.js";
 import { forgetAll, readHistory, remember } from "./sql-history.js";
+import { editorKey, format, movesByKey } from "./sql-keys.js";
 import { currentVersion, view } from "./state.js";
 
 /** @typedef {import("../tables.ts").QueryAnswer} Answer */
@@ -23,6 +26,7 @@ export function sqlView({ keep }) {
   });
   const run = h("button", { type: "submit", class: "primary" }, "Run");
   const cancel = h("button", { type: "button", hidden: true }, "Cancel (Esc)");
+  const layout = h("button", { type: "button", title: "One clause a line (Shift+Alt+F)" }, "Format");
   const progress = h("span", { class: "progress", id: "sql-progress" });
   const problem = h("pre", { class: "problem", id: "sql-problem", role: "alert", hidden: true });
   const examples = h("div", { class: "examples" });
@@ -59,10 +63,15 @@ export function sqlView({ keep }) {
       { class: "sql-bar" },
       run,
       cancel,
+      layout,
       past,
       forget,
       progress,
-      h("span", { id: "sql-hint", class: "note" }, "Ctrl+Enter runs, Ctrl+Space completes, Alt+Up goes back"),
+      h(
+        "span",
+        { id: "sql-hint", class: "note" },
+        "Ctrl+Enter runs, Ctrl+Space completes, Ctrl+/ comments, Alt+Up goes back, F6 goes to the result",
+      ),
     ),
     examples,
   );
@@ -102,13 +111,15 @@ export function sqlView({ keep }) {
   showPast();
   past.addEventListener("change", () => {
     const text = readHistory()[Number(past.value)];
-    if (past.value !== "" && text !== undefined) editor.value = text;
+    if (past.value !== "" && text !== undefined) replaceAll(editor, text);
     past.value = "";
     editor.focus();
   });
   forget.addEventListener("click", () => {
     forgetAll();
     showPast();
+    // The button is gone, and the keyboard with it.
+    editor.focus();
   });
   /** @param {1 | -1} step */
   const goBack = (step) => {
@@ -117,7 +128,8 @@ export function sqlView({ keep }) {
     if (next === back) return;
     if (back === -1) written = editor.value;
     back = next;
-    editor.value = back === -1 ? written : (all[back] ?? "");
+    replaceAll(editor, back === -1 ? written : (all[back] ?? ""));
+    offers.close();
   };
   grid.element.hidden = true;
   /** @type {AbortController | null} */
@@ -183,6 +195,9 @@ export function sqlView({ keep }) {
     setText(problem, found === null ? "" : [problemText(found), ...pointAt(sql, found.position)].join("\n"));
   };
 
+  /** @param {string} message */
+  const tell = (message) => showProblem({ code: "SQL_UNFINISHED", message }, editor.value);
+
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     void start();
@@ -190,13 +205,23 @@ export function sqlView({ keep }) {
   cancel.addEventListener("click", () => running?.abort());
   editor.addEventListener("keydown", (event) => {
     if (offers.handles(event)) return;
-    if (event.altKey && (event.key === "ArrowUp" || event.key === "ArrowDown")) {
+    if (editorKey(editor, event, tell)) offers.close();
+    else if (event.altKey && (event.key === "ArrowUp" || event.key === "ArrowDown")) {
       event.preventDefault();
       goBack(event.key === "ArrowUp" ? 1 : -1);
     } else if (event.key === "Enter" && (event.ctrlKey || event.metaKey || event.shiftKey)) {
       event.preventDefault();
       void start();
     } else if (event.key === "Escape") running?.abort();
+  });
+  layout.addEventListener("click", () => {
+    format(editor, tell);
+    offers.close();
+    editor.focus();
+  });
+  movesByKey(byId("view-sql"), () => {
+    const result = feet.hidden ? [] : [grid.element.hidden ? draw : grid.table];
+    return [editor, ...result, ...(past.disabled ? [] : [past])];
   });
   copy.addEventListener("click", async () => {
     if (answer === null) return;
@@ -237,7 +262,8 @@ export function sqlView({ keep }) {
         ...texts.map((text) => {
           const button = h("button", { type: "button", class: "example" }, text);
           button.addEventListener("click", () => {
-            editor.value = text;
+            replaceAll(editor, text);
+            offers.close();
             editor.focus();
           });
           return button;
@@ -270,24 +296,4 @@ export function sqlView({ keep }) {
 function placesOf({ route, shown: { detail } }) {
   const names = detail?.table === route.table ? detail.schema.map(({ name }) => name) : [];
   return ["_kafka", "_cdc"].find((name) => names.includes(name)) ?? null;
-}
-
-/** The line of the error with a caret under the place. @param {string} sql @param {number | undefined} position */
-export function pointAt(sql, position) {
-  if (position === undefined || position > sql.length) return [];
-  const start = sql.lastIndexOf("\n", position - 1) + 1;
-  const end = sql.indexOf("\n", position);
-  return [sql.slice(start, end < 0 ? undefined : end), `${" ".repeat(position - start)}^`];
-}
-
-/** A result as CSV (RFC 4180: NULL is empty, empty text is "") or TSV. @param {Pick<Answer, "columns" | "rows">} answer @param {string} mark */
-export function delimited({ columns, rows }, mark) {
-  const text = (/** @type {unknown} */ value) => {
-    if (value === null || value === undefined) return "";
-    const plain = typeof value === "object" ? JSON.stringify(value) : String(value);
-    return plain === "" || plain.includes(mark) || /["\r\n]/.test(plain)
-      ? `"${plain.replaceAll('"', '""')}"`
-      : plain;
-  };
-  return [columns.map(({ name }) => name), ...rows].map((row) => `${row.map(text).join(mark)}\r\n`).join("");
 }
