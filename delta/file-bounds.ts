@@ -54,13 +54,16 @@ export function fileBounds(): FileBounds {
         column[2 * row] = isKnown ? min : Number.NaN;
         column[2 * row + 1] = isKnown ? max : Number.NaN;
       };
-      const chosen = new Uint32Array(candidates.length);
+      const isIn = (row: number) => !(column[2 * row + 1]! < low || column[2 * row]! > high);
       let count = 0;
-      for (const row of candidates) {
+      for (let at = 0; at < candidates.length; at++) {
+        const row = candidates[at]!;
         if (column[2 * row] === UNSEEN) look(row);
-        if (!(column[2 * row + 1]! < low || column[2 * row]! > high)) chosen[count++] = row;
+        if (isIn(row)) count++;
       }
-      return chosen.subarray(0, count);
+      const chosen = new Uint32Array(count);
+      for (let at = 0, to = 0; to < count; at++) if (isIn(candidates[at]!)) chosen[to++] = candidates[at]!;
+      return chosen;
     },
   };
 }

@@ -202,7 +202,8 @@ export function fileRows(root: string): FileRows {
         for (let row = 0; row < end; row++) if (isLive(row)) yield addAt(row, stats.get(row));
         return;
       }
-      let chosen = rowsOfPartitions(kept.of(version, end, isLive), partitionValues, matches ?? (() => true));
+      const live = kept.of(version, end, isLive);
+      let chosen = matches === undefined ? live.rows : rowsOfPartitions(live, partitionValues, matches);
       for (const filter of filters) chosen = bounds.reaching(filter, chosen, end, stats.get);
       for (const row of chosen) {
         const text = stats.get(row);

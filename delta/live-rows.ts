@@ -39,12 +39,14 @@ export function rowsOfPartitions(
 ): Uint32Array {
   const [UNASKED, YES, NO] = [0, 1, 2];
   const known = new Uint8Array(values.length);
-  const chosen = new Uint32Array(rows.length);
   let count = 0;
   for (let at = 0; at < rows.length; at++) {
     const partition = partitions[at]!;
     if (known[partition] === UNASKED) known[partition] = matches(values[partition]!) ? YES : NO;
-    if (known[partition] === YES) chosen[count++] = rows[at]!;
+    if (known[partition] === YES) count++;
   }
-  return chosen.subarray(0, count);
+  // Of the right length: one for all rows would be memory to clear and to collect for each filter.
+  const chosen = new Uint32Array(count);
+  for (let at = 0, to = 0; to < count; at++) if (known[partitions[at]!] === YES) chosen[to++] = rows[at]!;
+  return chosen;
 }

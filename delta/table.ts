@@ -31,12 +31,12 @@ export type Snapshot = {
   /** The live files in an unspecified but stable order, made one at a time: a table may have millions. */
   files(): Iterable<Add>;
   /**
-   * The live files of the partitions that `matches` takes, asked once per distinct partition; of those the ones that reach into each of
+   * The live files of the partitions that `matches` takes, asked once per distinct partition, or of all; of those the ones that reach into each of
    * `reaching` and whose statistics `mayHold` takes, asked once per file. Bounds are kept with the table, so that the statistics of a file are
    * read once for many filters.
    */
   filesWhere(
-    matches: (values: PartitionValues) => boolean,
+    matches: ((values: PartitionValues) => boolean) | undefined,
     mayHold?: (stats: string | undefined, values: PartitionValues) => boolean,
     reaching?: readonly BoundsFilter[],
   ): Iterable<Add>;

@@ -273,7 +273,7 @@ test("partitions are looked at once each, and statistics only of files that they
   const snapshot: Pick<Snapshot, "filesWhere"> = {
     *filesWhere(matches, mayHold) {
       for (const file of files) {
-        if (matches(file.partitionValues) && mayHold!(file.stats, file.partitionValues)) yield file;
+        if (matches!(file.partitionValues) && mayHold!(file.stats, file.partitionValues)) yield file;
       }
     },
   };

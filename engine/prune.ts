@@ -29,7 +29,14 @@ const ONLY_NULL: Facts = { ...NOTHING_KNOWN, mayBeValue: false };
  */
 export function matchingFiles(snapshot: Pick<Snapshot, "filesWhere">, predicate: Predicate): Iterable<Add> {
   const ofPartition = (values: PartitionValues) => mayMatchPartition(predicate, values);
-  return snapshot.filesWhere(ofPartition, statsMatcher(predicate), boundsFilters(predicate));
+  const isOfPartitions = columnsOf(predicate).some(({ isPartition }) => isPartition);
+  // Of a condition that asks nothing of partitions all are left, or none.
+  const mayBeAll = !isOfPartitions && mayMatchPartition(predicate, {});
+  return snapshot.filesWhere(
+    mayBeAll ? undefined : ofPartition,
+    statsMatcher(predicate),
+    boundsFilters(predicate),
+  );
 }
 
 /** What of one file a predicate takes. */
@@ -111,13 +118,26 @@ function distinctOf(
   return columns;
 }
 
+/** By type and name. A table holds the values of a partition once for all of its files, which are asked for by one query after the other. */
+const knownFacts = new WeakMap<PartitionValues, Map<string, Facts>>();
+
+function partitionFacts({ path: [name = ""], type }: PruneColumn, values: PartitionValues): Facts {
+  const key = `${type} ${name}`;
+  let known = knownFacts.get(values);
+  if (known === undefined) {
+    known = new Map();
+    knownFacts.set(values, known);
+  }
+  const facts = known.get(key) ?? factsOfText(type, values[name] ?? "");
+  known.set(key, facts);
+  return facts;
+}
+
 /** One value, the same for all rows. A text that is no value of the type is for the scan to complain about. */
-function partitionFacts(column: PruneColumn, values: PartitionValues): Facts {
-  const text = values[column.path[0]!] ?? "";
+function factsOfText(type: PruneColumn["type"], text: string): Facts {
   if (text === "") return ONLY_NULL;
-  const value = comparableOf(column.type, text);
-  if (value === undefined) return NOTHING_KNOWN;
-  return only(value);
+  const value = comparableOf(type, text);
+  return value === undefined ? NOTHING_KNOWN : only(value);
 }
 
 function only(value: Comparable): Facts {
