@@ -6,11 +6,12 @@ import { checkWritable, isActive } from "../../delta/protocol.ts";
 import { checkRowsMayMove } from "../../delta/row-tracking.ts";
 import type { Snapshot } from "../../delta/table.ts";
 import type { BadRecord, EncodePlan, Encoder } from "../../engine/encoder.ts";
-import { openWorkbench, type Workbench } from "../../upkeep/workbench.ts";
+import type { Workbench } from "../../upkeep/workbench.ts";
 import type { MergeRequest, MergeResult } from "../apply.ts";
 import type { Change } from "../change.ts";
 import type { Aside } from "./aside.ts";
 import { demandsOf } from "./demands.ts";
+import type { KeptBench } from "./kept-bench.ts";
 import type { Found, KeyIndex, Located } from "./key-index.ts";
 import type { Plan } from "./plan.ts";
 import { planBatch, refuse } from "./plan-batch.ts";
@@ -35,6 +36,8 @@ export type ApplyOptions = {
 export type Applying = {
   options: ApplyOptions;
   index: KeyIndex;
+  /** Where rows are written that are not stored as they were staged. */
+  bench: KeptBench;
   /** Deleted rows that may be forgotten at a version. */
   old: (index: KeyIndex, snapshot: Snapshot, signal: AbortSignal) => Promise<readonly Located[]>;
   /** Where deleted keys stand; null where they are rows of the table. */
@@ -71,7 +74,7 @@ async function applyOnce(request: MergeRequest, applying: Applying): Promise<Mer
   checkRowsMayMove(snapshot);
   const demands = demandsOf(snapshot, request.keyColumns);
   const staged = await stage(folded.changes, { ...options, snapshot, schema, demands, signal });
-  const room = openRoom(request, options);
+  const room = openRoom(request, applying.bench);
   try {
     const refused = (bad: readonly BadRecord[], changeAt: (index: number) => Change) =>
       refusal(request, applying, new Map(bad.map((one) => [changeAt(one.index), one])));
@@ -85,7 +88,7 @@ async function applyOnce(request: MergeRequest, applying: Applying): Promise<Mer
     if (planned.kind === "refused") return planned;
     const { plan, hashes, properties } = planned;
     const made = await room.attempt(async () => {
-      const around = { table, bench: room.bench, now: options.now, signal };
+      const around = { table, bench: room.open, now: options.now, signal };
       const written = await writeRows(plan, staged, {
         ...around,
         snapshot: { ...snapshot, schema: staged.schema },
@@ -115,7 +118,7 @@ async function applyOnce(request: MergeRequest, applying: Applying): Promise<Mer
       const isLost = result.reason === "append" || result.reason === "removed";
       return isLost ? { kind: "lost" } : { kind: "conflict", reason: result.reason, message: result.message };
     }
-    await room.settle();
+    room.settle();
     index.retire({ ids: plan.retired.map(({ id }) => id), kept: retirement.kept });
     if (written.isAsStaged) index.adopt(written.adds[0]!, entriesOf(plan, hashes));
     await index.follow(result.snapshot, signal);
@@ -129,7 +132,6 @@ async function applyOnce(request: MergeRequest, applying: Applying): Promise<Mer
     };
   } finally {
     await staged.remove();
-    await room.close();
   }
 }
 
@@ -150,19 +152,18 @@ async function refusal(
 }
 
 /** Where files are made, and what becomes of those that are stored before a commit names them. */
-function openRoom({ table, signal }: MergeRequest, options: ApplyOptions) {
-  let opened: Promise<Workbench> | undefined;
+function openRoom({ table, signal }: MergeRequest, kept: KeptBench) {
+  let bench: Workbench | undefined;
   const stored: string[] = [];
   const discard = async () => {
     const waiting = signal.aborted ? new AbortController().signal : signal;
-    await (await opened)?.discard(waiting);
+    await bench?.discard(waiting);
     for (const path of stored) await table.store.delete(path, waiting).catch(() => undefined);
   };
   return {
-    /** Opened when it is needed first: most batches need none. */
-    bench(): Promise<Workbench> {
-      opened ??= openWorkbench(table, options);
-      return opened;
+    async open(): Promise<Workbench> {
+      bench ??= await kept.get();
+      return bench;
     },
     onStored: (path: string) => void stored.push(path),
     discard,
@@ -171,11 +172,11 @@ function openRoom({ table, signal }: MergeRequest, options: ApplyOptions) {
         return await work();
       } catch (error) {
         await discard();
+        await kept.close();
         throw error;
       }
     },
-    settle: async () => (await opened)?.settle(),
-    close: async () => (await opened)?.close(),
+    settle: () => bench?.settle(),
   };
 }
 

@@ -97,7 +97,7 @@ export function openAside(options: AsideOptions): Aside {
     },
     purged: () => (latest ? remembered(latest.metadata.configuration, PURGED_PROPERTY) : []),
     async add(deletes, signal) {
-      const { table, index } = (await engineFor(true, signal))!;
+      const { table, index, bench } = (await engineFor(true, signal))!;
       // Until no other writer comes between.
       for (;;) {
         const snapshot = await table.latest(signal);
@@ -108,7 +108,7 @@ export function openAside(options: AsideOptions): Aside {
             lab: (counts) => ({ changes: counts }),
           },
           // How long deletes are kept is said by the table that they are of.
-          { options, index, old: (rows, _at, until) => purging(rows, main!, until), aside: null },
+          { options, index, bench, old: (rows, _at, until) => purging(rows, main!, until), aside: null },
         );
         if (result.kind === "refused") return result.changes;
         if (result.kind === "committed") {

@@ -1,17 +1,23 @@
-/** What a merger keeps from batch to batch of one table: a DuckDB with the index of its keys, and a cache of files for a remote store. */
+/**
+ * What a merger keeps from batch to batch of one table: a DuckDB with the index of its keys, a bench where rows are written, and a cache of files for a
+ * remote store.
+ */
 
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Table } from "../../delta/table.ts";
 import { type FileCache, openFileCache } from "../../engine/file-cache.ts";
 import { openInstance } from "../../engine/instance.ts";
+import { openWorkbench } from "../../upkeep/workbench.ts";
 import { createBoundedIndex } from "./bounded-index.ts";
+import { type KeptBench, keepBench } from "./kept-bench.ts";
 import type { KeyIndex } from "./key-index.ts";
 
 export type MergeEngine = {
   readonly table: Table;
   readonly keyColumns: readonly string[];
   readonly index: KeyIndex;
+  readonly bench: KeptBench;
   close(): Promise<void>;
 };
 
@@ -42,9 +48,11 @@ export async function openMergeEngine(options: {
     ...{ instance, table, keyColumns, cache },
     ...{ maxBytes: options.indexBytes, onOver: options.onIndexOver },
   });
+  const bench = keepBench(() => openWorkbench(table, { scratchDir: folder, memoryLimitBytes, threads }));
   return {
-    ...{ table, keyColumns, index },
+    ...{ table, keyColumns, index, bench },
     async close() {
+      await bench.close();
       instance.close();
       await (await opening)?.close();
       await rm(folder, { recursive: true, force: true });

@@ -47,9 +47,9 @@ export function openMerger(options: MergerOptions): Merger {
   return {
     async apply(request) {
       const { table, signal, snapshot } = request;
-      const { index } = await engineFor(request);
+      const { index, bench } = await engineFor(request);
       const aside = isAside(snapshot) ? asideOf(request) : null;
-      const result = await applyUntilWon(request, { options, index, old, aside });
+      const result = await applyUntilWon(request, { options, index, bench, old, aside });
       if (result.kind !== "committed") return result;
       return { ...result, snapshot: await compaction(table, result.snapshot, signal) };
     },

@@ -7,14 +7,15 @@ import { isStruct } from "../../delta/schema.ts";
 import type { Snapshot, Table } from "../../delta/table.ts";
 import type { StructField } from "../../delta/types.ts";
 import type { BadRecord } from "../../engine/encoder.ts";
-import { quoteName, quoteText, textList } from "../../engine/instance.ts";
+import { quoteName, quoteText } from "../../engine/instance.ts";
 import { CURRENT } from "../../engine/row-expression.ts";
-import { FILE_PLACE, literalPath, ROW_PLACE } from "../../engine/scan.ts";
+import { FILE_PLACE, ROW_PLACE } from "../../engine/scan.ts";
 import { sqlType } from "../../engine/sql-types.ts";
 import type { Workbench } from "../../upkeep/workbench.ts";
 import { CDC_FIELD } from "./cdc-field.ts";
 import { unmet } from "./demands.ts";
 import type { IndexedFile } from "./key-index.ts";
+import { stagedRows } from "./key-meet.ts";
 import { isAsStaged, isMixed, type NewRow, type Plan, sourcesOf } from "./plan.ts";
 import type { Staged } from "./stage.ts";
 
@@ -46,13 +47,21 @@ export type WriteOptions = {
 const NEW_ROWS = '"lab new rows"';
 const VERDICTS = '"lab verdicts"';
 
-/** The staged file is moved away where its rows need no work. */
+/** The staged file is moved away where its rows need no work, and only parted where they are of several partitions. */
 export async function writeRows(plan: Plan, staged: Staged, options: WriteOptions): Promise<Written | Unmet> {
   const { table, snapshot, now, signal, hasFeed } = options;
   const { file } = staged;
-  const isWhole = snapshot.partitionColumns.length === 0 && staged.demands === null;
-  const isUnchanged = isWhole && isAsStaged(plan, staged.places.length);
+  const isUnchanged = staged.demands === null && isAsStaged(plan, staged.places.length);
   if (!hasFeed && (plan.rows.length === 0 || file === null)) return { adds: [], cdcs: [], isAsStaged: false };
+  if (!hasFeed && file !== null && isUnchanged && snapshot.partitionColumns.length > 0) {
+    const bench = await options.bench();
+    const rows = `(SELECT ${typed(snapshot, asStaged)} FROM ${stagedRows(file.file)} AS s)`;
+    return {
+      adds: await bench.write(snapshot, rows, { dataChange: true, signal }),
+      cdcs: [],
+      isAsStaged: false,
+    };
+  }
   if (!hasFeed && file !== null && isUnchanged) {
     const path = dataFilePath([], {});
     options.onStored(path);
@@ -74,6 +83,8 @@ export async function writeRows(plan: Plan, staged: Staged, options: WriteOption
       ? await bench.write(snapshot, NEW_ROWS, { dataChange: true, signal })
       : [];
   const cdcs = hasFeed && lines > 0 ? await writeFeed(bench, plan, options) : [];
+  // The bench stays.
+  await bench.engine.run(`DROP TABLE IF EXISTS ${NEW_ROWS}`, { signal });
   return { adds, cdcs, isAsStaged: false };
 }
 
@@ -94,24 +105,39 @@ async function loadVerdicts(
     signal,
   );
   const stored = (row: NewRow["stored"]) =>
-    row && places.has(row.file) ? `${places.get(row.file)}, ${row.row}` : "NULL, NULL";
+    row && places.has(row.file) ? { place: places.get(row.file)!, row: row.row } : { place: null, row: null };
   const lines = [
-    ...plan.rows.map(
-      (row) =>
-        `(${row.at}, ${stored(row.stored)}, ${row.isFill}, ${textList(row.columns)}, ${textList(row.missing)}, ${row.keepsPosition}, '${row.effect}')`,
-    ),
+    ...plan.rows.map(({ at, stored: row, isFill, columns, missing, keepsPosition, effect }) => ({
+      ...{ at, ...stored(row), fills: isFill, columns, missing, keeps: keepsPosition, effect },
+    })),
     ...plan.truncated
       .filter(({ isDeleted }) => !isDeleted)
-      .map((row) => `(NULL, ${stored(row)}, false, []::VARCHAR[], []::VARCHAR[], false, 'delete')`),
+      .map((row) => ({
+        ...{
+          at: null,
+          ...stored(row),
+          fills: false,
+          columns: [],
+          missing: [],
+          keeps: false,
+          effect: "delete",
+        },
+      })),
   ];
+  // As VALUES they would take longer to parse than all the rest takes.
   await bench.engine.run(
-    `CREATE OR REPLACE TEMP TABLE ${VERDICTS} ("at" BIGINT, place BIGINT, "row" BIGINT, fills BOOLEAN, columns VARCHAR[], missing VARCHAR[], keeps BOOLEAN, effect VARCHAR)`,
-    { signal },
+    `CREATE OR REPLACE TEMP TABLE ${VERDICTS} AS SELECT unnest(from_json($1::JSON, ${quoteText(VERDICT_SHAPE)}), max_depth := 2)`,
+    { params: [JSON.stringify(lines)], signal },
   );
-  if (lines.length > 0)
-    await bench.engine.run(`INSERT INTO ${VERDICTS} VALUES ${lines.join(", ")}`, { signal });
   return lines.length;
 }
+
+const VERDICT_SHAPE = JSON.stringify([
+  {
+    ...{ at: "BIGINT", place: "BIGINT", row: "BIGINT", fills: "BOOLEAN", columns: ["VARCHAR"] },
+    ...{ missing: ["VARCHAR"], keeps: "BOOLEAN", effect: "VARCHAR" },
+  },
+]);
 
 /** Makes the table of new rows, with the place of each among the staged ones. */
 async function makeRows(
@@ -120,13 +146,12 @@ async function makeRows(
   file: string,
   { snapshot, before, signal }: WriteOptions,
 ): Promise<void> {
-  const { fields } = snapshot.schema;
   const old = new Set(before.schema.fields.map(({ name }) => name));
   const hasFills = plan.rows.some(({ isFill }) => isFill);
   const mixed = new Set(plan.rows.flatMap(({ columns }) => columns));
   const sqlOf = (field: StructField): string => {
     const name = quoteName(field.name);
-    const mine = field.type === "void" ? "NULL" : `s.${name}`;
+    const mine = asStaged(field);
     // The row of a deleted key has values that count for nothing.
     const stored = old.has(field.name) ? `CASE WHEN v.effect <> 'insert' THEN o.${name} END` : "NULL";
     if (field.name === CDC_FIELD.name)
@@ -134,16 +159,23 @@ async function makeRows(
     if (!hasFills && !mixed.has(field.name)) return mine;
     return `CASE WHEN list_contains(v.columns, ${quoteText(field.name)}) = v.fills THEN ${mine} ELSE ${stored} END`;
   };
-  const columns = fields.map(
-    (field) => `CAST(${sqlOf(field)} AS ${sqlType(field.type)}) AS ${quoteName(field.name)}`,
-  );
   await bench.engine.run(
-    `CREATE OR REPLACE TEMP TABLE ${NEW_ROWS} AS SELECT ${columns.join(", ")}, v."at" AS "lab row"
-     FROM read_parquet(${quoteText(literalPath(file))}, file_row_number = true, hive_partitioning = false) AS s
+    `CREATE OR REPLACE TEMP TABLE ${NEW_ROWS} AS SELECT ${typed(snapshot, sqlOf)}, v."at" AS "lab row"
+     FROM ${stagedRows(file)} AS s
      JOIN ${VERDICTS} AS v ON v."at" = s.file_row_number
      LEFT JOIN ${CURRENT} AS o ON o.${FILE_PLACE} = v.place AND o.${ROW_PLACE} = v."row" AND (v.fills OR v.keeps OR len(v.columns) > 0)`,
     { signal },
   );
+}
+
+/** A column of type void is in no file. */
+const asStaged = ({ name, type }: StructField) => (type === "void" ? "NULL" : `s.${quoteName(name)}`);
+
+/** All columns in their types, given what stands for each. */
+function typed({ schema }: Snapshot, sqlOf: (field: StructField) => string): string {
+  return schema.fields
+    .map((field) => `CAST(${sqlOf(field)} AS ${sqlType(field.type)}) AS ${quoteName(field.name)}`)
+    .join(", ");
 }
 
 /** The column, with the stored position where the verdict keeps that, and the columns that are missing as it says. */
