@@ -189,7 +189,7 @@ export function quoteText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** A constant of type VARCHAR[]. */
+/** A constant of type VARCHAR[]; only an empty one must be told its type. */
 export function textList(texts: readonly string[]): string {
-  return `[${texts.map(quoteText).join(", ")}]::VARCHAR[]`;
+  return texts.length === 0 ? "[]::VARCHAR[]" : `[${texts.map(quoteText).join(", ")}]`;
 }

@@ -3,6 +3,7 @@ import { after, before, test } from "node:test";
 import { type Engine, openEngine } from "../engine/instance.ts";
 import { parseSql } from "../engine/sql-tree.ts";
 import { knownForms } from "./known-forms.ts";
+import { traitsOf } from "./named-columns.ts";
 import { redirect, tableUses } from "./syntax-tree.ts";
 
 const signal = new AbortController().signal;
@@ -16,9 +17,13 @@ after(() => engine.close());
 /** Whether the second is known after the first was parsed; if so, it is what the parser gives. */
 async function isKnown(first: string, second: string): Promise<boolean> {
   const forms = knownForms();
-  forms.note(first, await parseSql(engine, first, signal));
-  const found = forms.treeOf(second);
-  if (found !== undefined) assert.deepEqual(found, await parseSql(engine, second, signal), second);
+  const parsed = await parseSql(engine, first, signal);
+  forms.note(first, parsed, traitsOf(parsed));
+  const found = forms.find(second);
+  if (found !== undefined) {
+    const tree = await parseSql(engine, second, signal);
+    assert.deepEqual(found, { tree, traits: traitsOf(tree) }, second);
+  }
   return found !== undefined;
 }
 
@@ -58,19 +63,22 @@ test("one who changes the tree of a statement changes no other's", async () => {
   const sql = "SELECT a FROM t WHERE id = 5";
   const parsed = await parseSql(engine, sql, signal);
   const untouched = JSON.stringify(parsed);
-  forms.note(sql, parsed);
+  forms.note(sql, parsed, traitsOf(parsed));
   redirect(tableUses(parsed)[0]!, "another");
-  const found = forms.treeOf(sql)!;
+  const found = forms.find(sql)!.tree;
   assert.equal(JSON.stringify(found), untouched);
   redirect(tableUses(found)[0]!, "another");
-  assert.equal(JSON.stringify(forms.treeOf(sql)), untouched);
+  assert.equal(JSON.stringify(forms.find(sql)!.tree), untouched);
 });
 
 test("forms that were not noted for long are forgotten", async () => {
   const forms = knownForms();
-  const note = async (sql: string) => forms.note(sql, await parseSql(engine, sql, signal));
+  const note = async (sql: string) => {
+    const tree = await parseSql(engine, sql, signal);
+    forms.note(sql, tree, traitsOf(tree));
+  };
   await note("SELECT first FROM t");
   for (let n = 0; n < 300; n++) await note(`SELECT c${n} FROM t`);
-  assert.equal(forms.treeOf("SELECT first FROM t"), undefined);
-  assert.notEqual(forms.treeOf("SELECT c299 FROM t"), undefined);
+  assert.equal(forms.find("SELECT first FROM t"), undefined);
+  assert.notEqual(forms.find("SELECT c299 FROM t"), undefined);
 });

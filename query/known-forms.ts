@@ -2,20 +2,26 @@
 
 import { LosslessNumber } from "lossless-json";
 import { isNode, type Tree, type TreeNode } from "../engine/sql-tree.ts";
+import type { Traits } from "./named-columns.ts";
 import { positionOf, visit } from "./syntax-tree.ts";
 
 export type KnownForms = {
   /** The tree that the parser gives for `sql`, the caller's own; undefined where no statement of its form is known. */
-  treeOf(sql: string): TreeNode | undefined;
+  find(sql: string): { tree: TreeNode; traits: Traits } | undefined;
   /** `tree` is what the parser gave for `sql`; it stays the caller's. */
-  note(sql: string, tree: TreeNode): void;
+  note(sql: string, tree: TreeNode, traits: Traits): void;
 };
 
 /** A constant as the text has it; `value` as the tree does. */
 type Literal = { kind: "text" | "number"; start: number; end: number; value: string };
 
 /** A statement that was parsed; `nodes` has for each of its literals the constant that it is in the tree, undefined where it is none. */
-type Form = { tree: TreeNode; literals: readonly Literal[]; nodes: readonly (TreeNode | undefined)[] };
+type Form = {
+  tree: TreeNode;
+  traits: Traits;
+  literals: readonly Literal[];
+  nodes: readonly (TreeNode | undefined)[];
+};
 
 /** Forms that are kept, and statements of one form whose literals stand for more than constants. */
 const MOST_FORMS = 256;
@@ -38,18 +44,18 @@ const MOST_INTEGER = 2 ** 31 - 1;
 export function knownForms(): KnownForms {
   const known = new Map<string, Form[]>();
   return {
-    treeOf(sql) {
+    find(sql) {
       const read = readForm(sql);
       const form = read && known.get(read.key)?.find((one) => isAlike(one, read.literals));
-      return form && treeWith(form, read.literals);
+      return form && { tree: treeWith(form, read.literals), traits: form.traits };
     },
-    note(sql, tree) {
+    note(sql, tree, traits) {
       const read = readForm(sql);
       if (read === undefined || hasVersions(tree)) return;
       const { key, literals } = read;
       const alike = known.get(key) ?? [];
       const kept = copyOf(tree) as TreeNode;
-      const form = { tree: kept, literals, nodes: nodesOf(kept, literals) };
+      const form = { tree: kept, traits, literals, nodes: nodesOf(kept, literals) };
       known.delete(key);
       known.set(key, [form, ...alike].slice(0, MOST_ALIKE));
       const [oldest] = known.keys();

@@ -2,7 +2,25 @@
 
 import { foldCase } from "../engine/prune-columns.ts";
 import { isNode, type Tree, type TreeNode } from "../engine/sql-tree.ts";
-import { isRelation, visit } from "./syntax-tree.ts";
+import { isRelation, leavesTraces, visit } from "./syntax-tree.ts";
+
+/** What is true of a statement whatever its constants are. */
+export type Traits = {
+  /** See `leavesTraces`. */
+  leavesTraces: boolean;
+  /** See `givesOneRow`. */
+  isOneRow: boolean;
+  /** See `mayFollowWith`. */
+  mayFollowWith: boolean;
+};
+
+export function traitsOf(tree: TreeNode): Traits {
+  return {
+    leavesTraces: leavesTraces(tree),
+    isOneRow: givesOneRow(tree),
+    mayFollowWith: mayFollowWith(tree),
+  };
+}
 
 /** What may stand in a query that a WITH is put before: nothing that has its own names for tables, or asks for a table as such. */
 const PLAIN = new Set(

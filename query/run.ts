@@ -10,12 +10,11 @@ import type { Catalog } from "./catalog.ts";
 import { type Cell, toCell } from "./cells.ts";
 import { filtersOf } from "./filters.ts";
 import type { KnownForms } from "./known-forms.ts";
-import { givesOneRow, mayFollowWith, namesIn } from "./named-columns.ts";
+import { namesIn } from "./named-columns.ts";
 import { openRelations, type Reading, type StatementStart, type Trust } from "./relations.ts";
 import { type AskedPoint, resolve } from "./resolve.ts";
 import { asSqlError, isReadError, isStatementError } from "./sql-error.ts";
 import { parseStatement } from "./statement.ts";
-import { leavesTraces } from "./syntax-tree.ts";
 
 export type QueryContext = Reading & { catalog: Catalog; forms: KnownForms };
 
@@ -127,16 +126,16 @@ async function prepare(context: QueryContext, sql: string, options: StartOptions
   try {
     const forms = untrusted ? undefined : context.forms;
     const statement = await parseStatement(parser, sql, { untrusted, forms, signal });
-    const { tree } = statement;
-    const trust: Trust = untrusted ? "strangers" : leavesTraces(tree) ? "any" : "readers";
+    const { tree, traits } = statement;
+    const trust: Trust = untrusted ? "strangers" : traits.leavesTraces ? "any" : "readers";
     const resolved = await resolve(statement, { ...options, untrusted, catalog: context.catalog });
     const { relations } = resolved;
     const filters = readAll
       ? new Map<string, Predicate>()
       : await filtersOf(parser, statement, resolved, signal);
-    const isOneRow = !untrusted && givesOneRow(tree);
+    const isOneRow = !untrusted && traits.isOneRow;
     const form = isOneRow ? ("at once" as const) : ("prepared" as const);
-    const asText = mayFollowWith(tree) ? form : undefined;
+    const asText = traits.mayFollowWith ? form : undefined;
     const names = asText ? namesIn(tree) : undefined;
     const sources = relations.map(({ view, named, snapshot }) => ({
       ...{ view, table: snapshot, names, store: named.table.store },

@@ -4,6 +4,7 @@ import { LabError } from "../core/errors.ts";
 import type { Engine } from "../engine/instance.ts";
 import { parseSql, printSql, rowOf, type TreeNode } from "../engine/sql-tree.ts";
 import type { KnownForms } from "./known-forms.ts";
+import { type Traits, traitsOf } from "./named-columns.ts";
 import { rewriteSpark } from "./spark-syntax.ts";
 import { charactersOf, complaintOf, sqlError } from "./sql-error.ts";
 import { checkUntrusted, counterpart, redirect, type TableUse, tableUses, visit } from "./syntax-tree.ts";
@@ -13,6 +14,7 @@ export type Point = { version: number } | { timestampMs: number };
 
 export type Statement = {
   tree: TreeNode;
+  traits: Traits;
   uses: readonly (TableUse & { point: Point | undefined })[];
   /** The statement with each use that `views` knows reading that view. Untouched text where no use needs a new name. */
   over(views: ReadonlyMap<TableUse, string>): Promise<Runnable>;
@@ -38,15 +40,16 @@ export async function parseStatement(
   const { forms, signal } = options;
   const spark = rewriteSpark(sql);
   const place = (bytes: number) => spark.toOriginal(charactersOf(spark.sql, bytes));
-  const known = forms?.treeOf(spark.sql);
-  const parsed = known ?? (await parseSql(engine, spark.sql, signal));
+  const known = forms?.find(spark.sql);
+  const parsed = known?.tree ?? (await parseSql(engine, spark.sql, signal));
   if (parsed.error === true) throw parseError(parsed, spark.sql, sql, (at) => spark.toOriginal(at));
   const statements = parsed.statements as TreeNode[];
   if (statements.length !== 1) {
     const message = statements.length === 0 ? "there is no statement" : "there is more than one statement";
     throw new LabError("SQL_ERROR", message, { hint: "give one SELECT" });
   }
-  if (known === undefined) forms?.note(spark.sql, parsed);
+  const traits = known?.traits ?? traitsOf(parsed);
+  if (known === undefined) forms?.note(spark.sql, parsed, traits);
   // Looked for only where there may be some.
   if (/[$?]/.test(spark.sql)) refuseParameters(parsed, sql);
   if (options.untrusted) {
@@ -63,6 +66,7 @@ export async function parseStatement(
   }
   return {
     tree: parsed,
+    traits,
     uses,
     place,
     async over(views) {
