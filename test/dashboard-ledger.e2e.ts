@@ -144,6 +144,53 @@ test("many rows of one record, records that a transform leaves out, and replayed
   assert.deepEqual([terms.skipped, terms.letters, terms.produced], [20, 1, 61]);
 });
 
+/** Takes one dead letter away. */
+const TAKE_LETTER = `
+import sys
+from deltalake import DeltaTable
+DeltaTable(sys.argv[1]).delete("error_code = 'CDC_KEY_MISSING'")`;
+
+test("of a table that changes are merged into, each message is merged, a letter, or waits; beside it its deleted keys tell the same", async (t) => {
+  const lab = await serveLab(t);
+  const changes = (count: number, from: number) =>
+    Array.from({ length: count }, (_, n) =>
+      JSON.stringify({ id: n % 30, seq: from + n, op: n % 30 === 9 ? "d" : "u", name: `n${from + n}` }),
+    );
+  const merge = () =>
+    lab.merge(
+      ...["--cdc-format", "plain", "--cdc-key", "id", "--cdc-position", "seq", "--cdc-row", "."],
+      ...["--cdc-deletes", "aside"],
+    );
+  await lab.produce(changes(90, 0));
+  await lab.produce(["{broken", "[1, 2]", '{"seq": 5}']);
+  await merge();
+  await lab.produce(changes(30, 90));
+  const page = await open(t, lab, { bypassCSP: true });
+  const good = /^Nothing lost, as the commits tell$/;
+  await until("all counted", async () => (await page.says(good)).produced === 123);
+  const terms = { produced: 123, merged: 90, letters: 3, waiting: 30, lost: 0, doubled: 0 };
+  assert.deepEqual(await page.says(good), terms);
+  await merge();
+  await until("all merged", async () => (await page.says(good)).waiting === 0);
+  assert.deepEqual(await page.says(good), { ...terms, merged: 120, waiting: 0 });
+  assert.deepEqual(await seriousFindings(page.page), []);
+  assert.ok((await page.overflow()) <= 0);
+
+  // A version of it is of as many rows as there are keys, whatever the number of messages.
+  await page.showsVersion((version) => version > 1);
+  assert.match(await page.text("#view-rows .foot"), /^29 rows/);
+
+  await python(TAKE_LETTER, [`${lab.tableUri}__dead_letters`]);
+  assert.deepEqual(await page.says(/^Lost 1$/), { ...terms, merged: 120, letters: 2, waiting: 0, lost: 1 });
+
+  const beside = page.page.locator('#tables a[href$="/orders__deletes"]');
+  assert.equal(await beside.getAttribute("title"), "The deleted keys of orders");
+  await beside.click();
+  await until("the deleted key", async () => /^1 row,/.test(await page.text("#view-rows .foot")));
+  assert.equal(await page.text("#ledger-verdict"), "Lost 1", "the ledger is that of the table it is beside");
+  assert.deepEqual(page.complaints, []);
+});
+
 test("a topic and a table that are made anew are counted anew", async (t) => {
   const lab = await serveLab(t);
   await lab.produce(orders(90));

@@ -32,6 +32,8 @@ export type ServedLab = {
   lab(...args: string[]): Promise<string>;
   /** `lab ingest` until it has caught up. */
   ingest(...args: string[]): Promise<void>;
+  /** `lab merge` likewise. */
+  merge(...args: string[]): Promise<void>;
 };
 
 /** A topic of three partitions that fills table `orders`, and a page on it. Everything ends with the test. */
@@ -78,6 +80,10 @@ export async function serveLab(t: TestContext): Promise<ServedLab> {
     return stdout;
   };
   const tableUri = join(store, "orders");
+  const once = async (command: string, args: readonly string[]) => {
+    const where = ["--topic", topic, "--table", tableUri, "--kafka", brokers.join(",")];
+    await run(command, ...where, "--once", ...args);
+  };
   return {
     ...{ topic, store, tableUri },
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
@@ -99,9 +105,7 @@ export async function serveLab(t: TestContext): Promise<ServedLab> {
         await rm(join(store, name), { recursive: true, force: true });
     },
     lab: (...args) => run(...args),
-    async ingest(...args) {
-      const where = ["--topic", topic, "--table", tableUri, "--kafka", brokers.join(",")];
-      await run("ingest", ...where, "--once", ...args);
-    },
+    ingest: (...args) => once("ingest", args),
+    merge: (...args) => once("merge", args),
   };
 }
