@@ -146,6 +146,10 @@ export async function openTable(
   const table: Table = {
     store,
     async latest(waiting) {
+      // Mostly it is, and then there is nothing that only one at a time may do.
+      const isThere = await isNewest(waiting);
+      waiting.throwIfAborted();
+      if (isThere) return newest;
       await exclusive(async () => {
         if (!(await isNewest(waiting))) await refresh(waiting);
       }, waiting);

@@ -29,6 +29,7 @@ const CODES: Record<string, keyof typeof KINDS> = {
   ENOENT: "missing",
   "read EISDIR": "missing",
   "open ENOTDIR": "missing",
+  "stat ENOTDIR": "missing",
   EACCES: "denied",
   EPERM: "denied",
   EROFS: "denied",
