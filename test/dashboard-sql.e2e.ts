@@ -110,3 +110,29 @@ test("a statement that the history, an example or a completion put in the place 
   await keys("Control+z");
   assert.equal(await editor.inputValue(), "SELECT something new");
 });
+
+for (const [width, height] of [
+  [360, 740],
+  [1440, 900],
+] as const)
+  test(`at ${width} px a result has room for rows below the editor, also where that was made tall`, async (t) => {
+    const { open } = await serveFakeLab(t, browser, fakeLab());
+    const page = await open("/sql?table=orders", { width, height });
+    const editor = page.page.locator("#sql");
+    await editor.fill("SELECT * FROM range(50)");
+    await page.page.keyboard.press("Control+Enter");
+    await until("the rows", async () => /50 rows/.test(await page.text("#view-sql .feet")));
+    const grid = page.page.locator("#view-sql .grid");
+    const feet = page.page.locator("#view-sql .feet");
+    const seen = async () => {
+      await feet.scrollIntoViewIfNeeded();
+      const [rows, foot] = [await grid.boundingBox(), await feet.boundingBox()];
+      assert.ok(rows!.height >= 170, `${rows!.height} px of rows`);
+      assert.ok(foot!.y >= rows!.y + rows!.height, "the foot stands below the rows");
+      assert.ok((await page.overflow()) <= 0);
+    };
+    await seen();
+    // As its handle is drawn.
+    await editor.evaluate((element) => element.setAttribute("rows", "40"));
+    await seen();
+  });

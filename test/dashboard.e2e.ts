@@ -434,6 +434,26 @@ test("a page that came only in part loads itself anew, and says so when that doe
   await until("the word", async () => /did not load whole/.test(await page.text("#connection")));
 });
 
+test("however many tables there are, the one that is looked at is in sight in their list", async (t) => {
+  const lab = fakeLab();
+  const listed = lab.tables.tables;
+  lab.tables.tables = async (signal) => {
+    const found = await listed(signal);
+    const others = Array.from({ length: 20 }, (_, n) => ({ ...found[0]!, name: `a${n}`, id: `a${n}` }));
+    return [...others, ...found];
+  };
+  const { open } = await start(t, lab);
+  const page = await open("/t/orders");
+  await page.showsVersion((version) => version === 12);
+  const box = page.page.locator("#tables-box");
+  const item = page.page.locator('#tables [aria-current="true"]');
+  await until("the chosen one in the box", async () => {
+    const [list, one] = [await box.boundingBox(), await item.boundingBox()];
+    return one!.y >= list!.y - 1 && one!.y + one!.height <= list!.y + list!.height + 1;
+  });
+  assert.equal(await page.page.evaluate("scrollY"), 0, "and the page stayed where it was");
+});
+
 test("a theme that was chosen wins over the system's and is there before the first paint", async (t) => {
   const { open } = await start(t);
   const page = await open("/t/orders", { theme: "light" });

@@ -72,6 +72,8 @@ export function flowView() {
     },
   );
 
+  /** The table that the list was last scrolled to. @type {string | null} */
+  let inSight = null;
   const showTables = view(
     ({ tables, flow, route }) => [tables, flow, route.table],
     (list, flow, chosen) => {
@@ -107,6 +109,15 @@ export function flowView() {
           for (const [n, part] of [...link.children].entries()) setText(part, texts[n] ?? "");
         },
       );
+      const all = list?.tables ?? [];
+      if (chosen !== inSight && all.some(({ name }) => name === chosen)) {
+        inSight = chosen;
+        bringIntoSight(
+          byId("tables-box"),
+          byId("tables"),
+          all.findIndex(({ name }) => name === chosen),
+        );
+      }
       setText(byId("tables-empty"), list !== null && list.tables.length === 0 && !list.problem ? EMPTY : "");
     },
   );
@@ -120,6 +131,14 @@ export function flowView() {
 }
 
 const EMPTY = "No tables yet.";
+
+/** Of the box alone: the page stays where it is. @param {HTMLElement} box @param {HTMLElement} list @param {number} n */
+function bringIntoSight(box, list, n) {
+  const [item, within] = [list.children[n]?.getBoundingClientRect(), box.getBoundingClientRect()];
+  if (item === undefined) return;
+  if (item.top < within.top) box.scrollTop -= within.top - item.top;
+  else if (item.bottom > within.bottom) box.scrollTop += item.bottom - within.bottom;
+}
 
 /** Before there is a table, the first stream that is read: it is about to make one. @param {import("../flow.ts").Flow | null} flow @param {string | null} table */
 const shownStream = (flow, table) =>
