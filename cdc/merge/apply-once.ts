@@ -83,7 +83,7 @@ async function applyOnce(request: MergeRequest, applying: Applying): Promise<Mer
     await aside?.follow(snapshot, signal);
     const planned = await planBatch({
       ...{ snapshot, folded, staged, demands, index, aside, signal },
-      old: await old(index, snapshot, signal),
+      old: () => old(index, snapshot, signal),
     });
     if (planned.kind === "refused") return planned;
     const { plan, hashes, properties } = planned;

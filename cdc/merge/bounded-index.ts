@@ -40,6 +40,7 @@ export function createBoundedIndex(options: BoundedIndexOptions): KeyIndex {
     },
     find: (staged, signal) => index.find(staged, signal),
     all: (signal) => index.all(signal),
+    known: (signal) => index.known(signal),
     get bytes() {
       return index.bytes;
     },

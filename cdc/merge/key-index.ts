@@ -1,6 +1,7 @@
 /**
  * Where each key of a table stands, and which change made its row: held in memory, so that a batch reads no data file. Files never change under
- * one name, so each is read once, and only its key columns and `_cdc`.
+ * one name, so each is read once, and only its key columns and `_cdc`. Where partitions tell which keys they can hold, those that no batch has a key
+ * of are not read: they are another worker's.
  */
 
 import type { Add } from "../../delta/actions.ts";
@@ -14,6 +15,7 @@ import { createRelation } from "../../engine/scan.ts";
 import { groupsOf } from "../../upkeep/matches.ts";
 import { hasCdcField, type Stored } from "./cdc-field.ts";
 import { meet } from "./key-meet.ts";
+import { hasPlainPartitions, partitionsOf } from "./key-partitions.ts";
 import { type KeyShape, keyShapeOf, putRows } from "./key-rows.ts";
 import { createKeyTable, type Entry, type KeyHash, type KeyTable } from "./key-table.ts";
 
@@ -51,12 +53,14 @@ export type Retired = {
 };
 
 export type KeyIndex = {
-  /** Brings it to a version: reads files that are new to it, forgets those that are gone. */
+  /** Brings it to a version: files that are new to it are read by the time they are needed, those that are gone are forgotten. */
   follow(snapshot: Snapshot, signal: AbortSignal): Promise<void>;
   /** What meets the rows of a local Parquet file. */
   find(staged: string, signal: AbortSignal): Promise<Found>;
   /** All stored rows. */
   all(signal: AbortSignal): AsyncIterable<Located>;
+  /** Those of partitions that batches had keys of, at least. */
+  known(signal: AbortSignal): AsyncIterable<Located>;
   /** Of what is held of keys. */
   readonly bytes: number;
   /** After a commit of our own and before `follow`: files that only lost rows need not be read again. */
@@ -83,6 +87,9 @@ export function createKeyIndex(options: KeyIndexOptions): KeyIndex {
   /** As the entries are hashed; null where they are to be read anew. */
   let key: KeyShape | null = null;
   let made = 0;
+  let at: Snapshot;
+  /** Files of the version that are yet to be read. */
+  let waiting: readonly Add[] = [];
 
   const keyOf = (add: Add) => fileKey(store.root, add.path, add.deletionVector);
 
@@ -145,6 +152,20 @@ export function createKeyIndex(options: KeyIndexOptions): KeyIndex {
     return fresh;
   }
 
+  /** Those of the waiting files that are asked for. */
+  async function read(isWanted: (add: Add) => boolean, signal: AbortSignal): Promise<void> {
+    const wanted = waiting.filter(isWanted);
+    if (wanted.length === 0) return;
+    try {
+      await load(at, wanted, signal);
+    } catch (error) {
+      // Half of a file is in it.
+      key = null;
+      throw error;
+    }
+    waiting = waiting.filter((add) => !isWanted(add));
+  }
+
   function located(entry: Entry): Located {
     const { id, row, order, isDeleted, missing } = entry;
     return { id, row, order, isDeleted, missing, file: files.get(entry.file)! };
@@ -155,6 +176,7 @@ export function createKeyIndex(options: KeyIndexOptions): KeyIndex {
       const shape = keyShapeOf(snapshot, keyColumns);
       const isSame = key !== null && shape.types.join() === key.types.join();
       key = shape;
+      at = snapshot;
       if (!isSame) {
         keys = createKeyTable();
         files.clear();
@@ -170,26 +192,24 @@ export function createKeyIndex(options: KeyIndexOptions): KeyIndex {
         numbers.delete(name);
         files.delete(number);
       }
-      if (fresh.length > 0) {
-        try {
-          await load(snapshot, fresh, signal);
-        } catch (error) {
-          // Half of a file is in it.
-          key = null;
-          throw error;
-        }
-      }
+      waiting = fresh;
+      if (!hasPlainPartitions(snapshot, keyColumns)) await read(() => true, signal);
       version = snapshot.version;
     },
     async find(staged, signal) {
       const session = await instance.session();
       try {
+        if (waiting.length > 0) await read(await partitionsOf(session, at, staged, signal), signal);
         return await meet(session, { staged, key: key!, keys, located }, signal);
       } finally {
         session.close();
       }
     },
-    async *all() {
+    async *all(signal) {
+      await read(() => true, signal);
+      for (const entry of keys.entries()) yield located(entry);
+    },
+    async *known() {
       for (const entry of keys.entries()) yield located(entry);
     },
     get bytes() {

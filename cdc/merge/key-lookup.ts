@@ -15,8 +15,9 @@ import { groupsOf } from "../../upkeep/matches.ts";
 import { CDC_FIELD, hasCdcField } from "./cdc-field.ts";
 import type { IndexedFile, KeyIndex, KeyIndexOptions, Located } from "./key-index.ts";
 import { meet, stagedRows } from "./key-meet.ts";
+import { hasPlainPartitions, partitionsOf } from "./key-partitions.ts";
 import { hashesOf, type KeyShape, keyShapeOf, putRows } from "./key-rows.ts";
-import { createKeyTable, type Entry } from "./key-table.ts";
+import { createKeyTable, type Entry, type KeyTable } from "./key-table.ts";
 
 /** A file has fewer rows. */
 const MOST_ROWS = 2 ** 32;
@@ -39,22 +40,34 @@ export function createKeyLookup({ instance, table, keyColumns, cache }: KeyIndex
     read.push(found);
   }
 
-  /** Makes view `loaded` over groups of files one after the other, and tells the number that entries of the first of a group have. */
-  async function* views(session: Engine, adds: readonly Add[], signal: AbortSignal): AsyncGenerator<number> {
+  /**
+   * Makes view `loaded` over groups of files one after the other, and gives what `take` puts of each into a table of keys, whose files it has; it is
+   * told the number that entries of the first file have.
+   */
+  async function* views(
+    session: Engine,
+    adds: readonly Add[],
+    keysFor: () => KeyTable,
+    take: (keys: KeyTable, firstFile: number) => Promise<void>,
+    signal: AbortSignal,
+  ): AsyncGenerator<KeyTable> {
     const isRemote = store.localPath === undefined;
     for (const group of groupsOf(adds, (add) => add)) {
       const data = await locateFiles(store, group, isRemote ? await cache() : undefined, signal);
       const first = read.length;
       for (const { add, deleted } of data.files) remember(add, deleted);
       const { snapshot } = at!;
+      const keys = keysFor();
+      for (let file = first; file < read.length; file++) keys.addFile(file);
       try {
         await createRelation(session, { name: "loaded", table: snapshot, data, withPlaces: true, signal });
-        yield first;
+        await take(keys, first);
       } catch (error) {
         throw await data.explain(error);
       } finally {
         await data.close();
       }
+      yield keys;
     }
   }
 
@@ -63,8 +76,16 @@ export function createKeyLookup({ instance, table, keyColumns, cache }: KeyIndex
     return { id: number * MOST_ROWS + row, row, order, isDeleted, missing, file };
   }
 
-  /** Files that can hold a key of the staged file, by what statistics and partitions say of its columns one by one. */
+  /** Files that can hold a key of the staged file. */
   async function candidates(session: Engine, staged: string, signal: AbortSignal): Promise<Add[]> {
+    const found = await inBounds(session, staged, signal);
+    const { snapshot } = at!;
+    if (!hasPlainPartitions(snapshot, keyColumns)) return found;
+    return found.filter(await partitionsOf(session, snapshot, staged, signal));
+  }
+
+  /** By what statistics and partitions say of its columns one by one. */
+  async function inBounds(session: Engine, staged: string, signal: AbortSignal): Promise<Add[]> {
     const { snapshot, key } = at!;
     const bounded = key.columns.flatMap((name, i) =>
       ORDERED.has(key.types[i]!) ? [{ name: quoteName(name), type: key.types[i]! }] : [],
@@ -88,7 +109,7 @@ export function createKeyLookup({ instance, table, keyColumns, cache }: KeyIndex
     return [...matchingFiles(snapshot, predicate)];
   }
 
-  return {
+  const index: KeyIndex = {
     async follow(snapshot) {
       at = { snapshot, key: keyShapeOf(snapshot, keyColumns), hasCdc: hasCdcField(snapshot.schema) };
       known.clear();
@@ -106,15 +127,16 @@ export function createKeyLookup({ instance, table, keyColumns, cache }: KeyIndex
         const stored = hashesOf(key, { isStaged: false });
         const columns = [...key.columns.map(quoteName), ...(hasCdc ? [CDC_FIELD.name] : [])];
         const keys = createKeyTable();
-        for await (const firstFile of views(session, await candidates(session, staged, signal), signal)) {
-          for (let file = firstFile; file < read.length; file++) keys.addFile(file);
+        const take = async (_: KeyTable, firstFile: number) => {
           await session.run(
             `CREATE OR REPLACE TEMP TABLE matched AS SELECT ${columns.join(", ")}, ${FILE_PLACE}, ${ROW_PLACE} FROM loaded
              SEMI JOIN wanted ON "lab one" = ${stored[0]} AND "lab other" = ${stored[1]}`,
             { signal },
           );
           await putRows(session, keys, { from: "matched", firstFile, key, hasCdc }, signal);
-        }
+        };
+        const files = await candidates(session, staged, signal);
+        for await (const _ of views(session, files, () => keys, take, signal));
         return await meet(session, { staged, key, keys, located }, signal);
       } finally {
         session.close();
@@ -124,21 +146,21 @@ export function createKeyLookup({ instance, table, keyColumns, cache }: KeyIndex
       const { snapshot, key, hasCdc } = at!;
       const session = await instance.session();
       try {
-        for await (const firstFile of views(session, [...snapshot.files()], signal)) {
-          const keys = createKeyTable();
-          for (let file = firstFile; file < read.length; file++) keys.addFile(file);
-          await putRows(session, keys, { from: "loaded", firstFile, key, hasCdc }, signal);
+        const take = (keys: KeyTable, firstFile: number) =>
+          putRows(session, keys, { from: "loaded", firstFile, key, hasCdc }, signal);
+        for await (const keys of views(session, [...snapshot.files()], createKeyTable, take, signal))
           for (const entry of keys.entries()) yield located(entry);
-        }
       } finally {
         session.close();
       }
     },
+    known: (signal) => index.all(signal),
     bytes: 0,
     // The next version is read anew.
     adopt() {},
     retire() {},
   };
+  return index;
 }
 
 /** Texts that a statement can hold, which has no character 0: one that is not above, and one that is not below. */

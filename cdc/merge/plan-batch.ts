@@ -31,8 +31,8 @@ export type PlanOptions = {
   demands: Demands | null;
   /** At the version of the snapshot. */
   index: KeyIndex;
-  /** Deleted rows that may be forgotten. */
-  old: readonly Located[];
+  /** Deleted rows that may be forgotten, of those that the index knows. */
+  old: () => Promise<readonly Located[]>;
   /** Where deleted keys stand; null where they are rows of the table. */
   aside: Aside | null;
   signal: AbortSignal;
@@ -102,7 +102,9 @@ export async function planBatch(options: PlanOptions): Promise<Planned> {
     ({ id }) => !standing.has(id) && !replaced.has(id) && !taken.has(id) && !truncated.has(id),
   );
   for (const row of swept) truncated.set(row.id, row);
-  const forgotten = options.old.filter(({ id }) => !replaced.has(id) && !taken.has(id) && !truncated.has(id));
+  const forgotten = (await options.old()).filter(
+    ({ id }) => !replaced.has(id) && !taken.has(id) && !truncated.has(id),
+  );
   const gone = [...truncated.values(), ...taken.values(), ...forgotten];
   const plan: Plan = {
     ...{ rows, truncated: gone, retired: [...replaced.values(), ...gone] },

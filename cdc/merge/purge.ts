@@ -12,7 +12,10 @@ const DAY_MS = 86_400_000;
 const KEPT_MS = 8 * DAY_MS;
 const EVERY_MS = 3_600_000;
 
-/** The rows that are to be forgotten with the next commit: none but with the first one and then once an hour. Rows whose time is not known are kept. */
+/**
+ * The rows that are to be forgotten with the next commit: none but with the first one and then once an hour, and of those that the index knows, so that
+ * none is read for this. Rows whose time is not known are kept.
+ */
 export function createPurging(
   now: () => number,
 ): (index: KeyIndex, snapshot: Snapshot, signal: AbortSignal) => Promise<Located[]> {
@@ -24,7 +27,7 @@ export function createPurging(
     const kept = metadata.configuration[KEEP_DELETES_PROPERTY];
     const before = BigInt(nowMs - (kept === undefined ? KEPT_MS : parseInterval(kept))) * 1000n;
     const old: Located[] = [];
-    for await (const row of index.all(signal)) {
+    for await (const row of index.known(signal)) {
       const time = row.order?.position?.timeMicros;
       if (row.isDeleted && time != null && time < before) old.push(row);
     }

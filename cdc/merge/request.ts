@@ -6,9 +6,9 @@ import { serializeSchema } from "../../delta/schema.ts";
 import type { CommitRequest, Reads, Snapshot } from "../../delta/table.ts";
 import type { StructType } from "../../delta/types.ts";
 import { ENFORCED } from "../../engine/constraints.ts";
-import { derivedOf } from "../../engine/partitioning.ts";
 import type { MergeCounts, MergeRequest } from "../apply.ts";
 import type { Folded } from "../change.ts";
+import { isPartedByKey } from "./key-partitions.ts";
 import type { Plan } from "./plan.ts";
 import type { Retirement } from "./retire.ts";
 import type { Written } from "./write-rows.ts";
@@ -85,12 +85,8 @@ function readsOf(
 ): Reads {
   if (plan.rows.length === 0 && plan.retired.length === 0) return "nothing";
   const files = new Set(touched);
-  const derived = derivedOf(snapshot.schema, snapshot.partitionColumns);
-  const isOfKey = (column: string) =>
-    keyColumns.includes(column) ||
-    derived.some((one) => one.column === column && one.kind === "bucket" && keyColumns.includes(one.of));
   const { partitionColumns } = snapshot;
-  if (plan.truncated.length > 0 || partitionColumns.length === 0 || !partitionColumns.every(isOfKey))
+  if (plan.truncated.length > 0 || !isPartedByKey(snapshot, keyColumns))
     return { files, partitions: () => true };
   const keyOf = (values: PartitionValues) =>
     JSON.stringify(partitionColumns.map((name) => values[name] ?? null));
