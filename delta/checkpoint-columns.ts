@@ -20,8 +20,11 @@ const FEWEST_BYTES = 16;
 /** Partitions remembered while a file is read. */
 const MOST_KNOWN = 10_000;
 
-/** Above this size, in bytes, statistics stay packed: to unpack them would be most of the work, and most of the memory. */
-const LARGE = 2 ** 20;
+/**
+ * Above this size, in bytes, statistics stay packed: to unpack them is most of the work, and most of the memory, and many who open a table
+ * ask for none.
+ */
+const LARGE = 2 ** 17;
 
 /** Each call gives what the next row has, without nulls; undefined where it has nothing. */
 type Reader = () => unknown;

@@ -169,6 +169,17 @@ export function fileRows(root: string): FileRows {
     ...(text === undefined ? {} : { stats: text }),
     ...extraOf(row),
   });
+  /** Most who ask for a file do not ask for its statistics, which may stand packed. */
+  const fileAt = (row: number): Add => {
+    const file = addAt<string>(row, undefined);
+    if (!stats.has(row)) return file;
+    return {
+      ...file,
+      get stats() {
+        return stats.get(row)!;
+      },
+    };
+  };
   const removeAt = (row: number): Remove => ({
     path: paths.get(row),
     dataChange: (flags.get(row) & DATA_CHANGE) !== 0,
@@ -199,15 +210,18 @@ export function fileRows(root: string): FileRows {
       const isLive = (row: number) => isLiveAt(row, version);
       const end = since.length;
       if (matches === undefined && mayHold === undefined && filters.length === 0) {
-        for (let row = 0; row < end; row++) if (isLive(row)) yield addAt(row, stats.get(row));
+        for (let row = 0; row < end; row++) if (isLive(row)) yield fileAt(row);
         return;
       }
       const live = kept.of(version, end, isLive);
       let chosen = matches === undefined ? live.rows : rowsOfPartitions(live, partitionValues, matches);
       for (const filter of filters) chosen = bounds.reaching(filter, chosen, end, stats.get);
       for (const row of chosen) {
-        const text = stats.get(row);
-        if (mayHold?.(text, partitionValues[partitions.get(row)]!) ?? true) yield addAt(row, text);
+        if (mayHold === undefined) yield fileAt(row);
+        else {
+          const text = stats.get(row);
+          if (mayHold(text, partitionValues[partitions.get(row)]!)) yield addAt(row, text);
+        }
       }
     },
     newestFiles(version, count) {
@@ -220,7 +234,7 @@ export function fileRows(root: string): FileRows {
         newest.splice(place < 0 ? newest.length : place, 0, row);
         if (newest.length > count) newest.pop();
       }
-      return newest.map((row) => addAt(row, stats.get(row)));
+      return newest.map(fileAt);
     },
     *tombstones(version) {
       const end = since.length;

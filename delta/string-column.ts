@@ -16,6 +16,8 @@ export type StringColumn = {
   /** Adds a value; undefined is a value of its own. What is packed stays packed, the bytes of a slice are copied. */
   push(value: Held | Slice): void;
   get(index: number): string | undefined;
+  /** Whether there is a value, without unpacking it. */
+  has(index: number): boolean;
   /** The value to be pushed to another column. */
   held(index: number): Held;
 };
@@ -95,6 +97,7 @@ export function stringColumn(): StringColumn {
       const { block, number } = packedAt(index);
       return blockText(unpacked(block), number);
     },
+    has: (index) => lengths.get(index) !== ABSENT,
     held(index) {
       if (lengths.get(index) === ABSENT) return undefined;
       return lengths.get(index) === PACKED ? packedAt(index) : plainAt(index);

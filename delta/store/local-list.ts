@@ -1,15 +1,13 @@
 /** Walks a folder in the order of an S3 listing. */
 
-import { statSync } from "node:fs";
+import { opendirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { diskError } from "./disk-errors.ts";
-import type { Disk } from "./local.ts";
 import { compareUtf8 } from "./path.ts";
 import type { StoredObject } from "./store.ts";
 
 type Walk = {
-  disk: Pick<Disk, "opendir">;
   /** Absolute path of the store's folder. */
   root: string;
   prefix: string;
@@ -60,10 +58,10 @@ async function* visit(walk: Walk, folder: string): AsyncGenerator<StoredObject> 
 async function wantedNames(walk: Walk, folder: string): Promise<string[]> {
   const names: string[] = [];
   try {
-    const entries = await walk.disk.opendir(join(walk.root, folder), { bufferSize: NAMES_AT_ONCE });
+    const entries = opendirSync(join(walk.root, folder), { bufferSize: NAMES_AT_ONCE });
     try {
       let left = NAMES_A_TURN;
-      // Each on the way of a promise would cost more than to read it.
+      // On the way of a promise opening would cost more than it takes, and so would each name.
       for (let entry = entries.readSync(); entry; entry = entries.readSync()) {
         const name = folder + entry.name + (entry.isDirectory() ? "/" : "");
         if (isWanted(walk, name)) names.push(name);

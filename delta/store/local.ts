@@ -11,10 +11,7 @@ import { checkPath, checkPrefix } from "./path.ts";
 import type { Body, Store } from "./store.ts";
 
 /** The part of `node:fs/promises` that is used, so that tests can record it and let it fail. */
-export type Disk = Pick<
-  typeof fsPromises,
-  "copyFile" | "link" | "mkdir" | "open" | "opendir" | "rename" | "unlink"
->;
+export type Disk = Pick<typeof fsPromises, "copyFile" | "link" | "mkdir" | "open" | "rename" | "unlink">;
 
 /** What a directory cannot be synced with on file systems that have no such notion. */
 const UNSYNCABLE = new Set(["EINVAL", "ENOTSUP", "EOPNOTSUPP"]);
@@ -166,7 +163,7 @@ export function localStore(folder: string, options: { disk?: Disk } = {}): Store
     get: (path, signal) => getRange(path, 0, Number.POSITIVE_INFINITY, signal),
     getRange,
     list: (prefix, { startAfter, signal }) =>
-      listFolder({ disk, root, prefix: checkPrefix(prefix), startAfter, signal }),
+      listFolder({ root, prefix: checkPrefix(prefix), startAfter, signal }),
     put: (path: string, body: Body, signal) =>
       at(path, signal, (target) =>
         body instanceof Uint8Array
