@@ -18,7 +18,7 @@ export function query({ result, ...head }: RecordOf<"query">): string {
 
 ${exact(result.rows)} rows in ${exact(result.files)} files, ${result.rounds} rounds; ${when(head)}. \`cold\` is a process from start to end, as in a clone, \`compiled\` the
 same as in an image, \`fresh\` a table opened anew in a process that runs, \`warm\` one that is open. \`delta_scan\` is DuckDB's own delta extension; \`read_parquet\` is DuckDB alone, told the
-files that ours finds.
+files that ours finds; it keeps nothing of them from query to query.
 
 ${queryCases(result.cases)}${largeFiles}${first.length > 0 ? firstRow : ""}`;
 }

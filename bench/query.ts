@@ -40,7 +40,10 @@ export type QueryBenchResult = {
   cases: {
     /** What the filter is on; of "values" the log says nothing, so that all files are read. */
     filter: Filter;
-    /** `read_parquet` is given the very files that ours finds, in a DuckDB with the same limits: what remains is the price of a table. */
+    /**
+     * `read_parquet` is given the very files that ours finds, in a DuckDB with the same limits, which keeps nothing of them as it does by itself:
+     * what remains is the price of a table.
+     */
     peer: "delta_scan" | "read_parquet";
     /**
      * `cold`: a process of its own, from start to end, ours from its sources as in a clone; `compiled`: the same with the program as an image
