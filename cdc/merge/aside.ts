@@ -113,12 +113,13 @@ export function openAside(options: AsideOptions): Aside {
         if (result.kind === "refused") return result.changes;
         if (result.kind === "committed") {
           await table.maintain(result.snapshot, signal);
-          latest = await compaction(table, result.snapshot, signal);
+          latest = await compaction.after(table, result.snapshot, index, signal);
           return [];
         }
       }
     },
     async close() {
+      await compaction.close();
       await engine?.close();
       await store?.close();
     },

@@ -45,6 +45,7 @@ export function createBoundedIndex(options: BoundedIndexOptions): KeyIndex {
       return index.bytes;
     },
     retire: (retired) => index.retire(retired),
+    rejoin: (joined) => index.rejoin(joined),
     adopt: (add, rows) => index.adopt(add, rows),
   };
 }

@@ -18,6 +18,7 @@ import { meet } from "./key-meet.ts";
 import { hasPlainPartitions, partitionsOf } from "./key-partitions.ts";
 import { type KeyShape, keyShapeOf, putRows } from "./key-rows.ts";
 import { createKeyTable, type Entry, type KeyHash, type KeyTable } from "./key-table.ts";
+import type { Moves } from "./row-moves.ts";
 
 /** A live data file, and which of its rows are gone. */
 export type IndexedFile = { add: Add; deleted: Float64Array | undefined };
@@ -52,6 +53,9 @@ export type Retired = {
   kept: readonly { file: IndexedFile; add: Add; deleted: Float64Array }[];
 };
 
+/** What a commit of ours joined: `old` files as they were at its version, in their order, and the one that has their rows. */
+export type Rejoined = { old: readonly Add[]; moves: Moves; add: Add; deleted: Float64Array };
+
 export type KeyIndex = {
   /** Brings it to a version: files that are new to it are read by the time they are needed, those that are gone are forgotten. */
   follow(snapshot: Snapshot, signal: AbortSignal): Promise<void>;
@@ -65,6 +69,8 @@ export type KeyIndex = {
   readonly bytes: number;
   /** After a commit of our own and before `follow`: files that only lost rows need not be read again. */
   retire(retired: Retired): void;
+  /** The same for files that were joined: no row need be read again. */
+  rejoin(joined: readonly Rejoined[]): void;
   /** The same for a file of ours of which it is known what is in it. */
   adopt(add: Add, rows: readonly { hash: KeyHash; row: Omit<Entry, "id" | "file"> }[]): void;
 };
@@ -222,6 +228,23 @@ export function createKeyIndex(options: KeyIndexOptions): KeyIndex {
       numbers.set(keyOf(add), number);
       keys.addFile(number);
       for (const { hash, row } of rows) keys.put(hash, { ...row, file: number });
+    },
+    rejoin(joined) {
+      version = -1;
+      for (const { old, moves, add, deleted } of joined) {
+        const places = old.map((one) => numbers.get(keyOf(one)));
+        // Of what has yet to be read nothing can be moved.
+        if (places.includes(undefined)) continue;
+        const file = made++;
+        files.set(file, { add, deleted: deleted.length > 0 ? deleted : undefined });
+        numbers.set(keyOf(add), file);
+        keys.addFile(file);
+        const rows = places.map((number, place) => {
+          const rowOf = (row: number) => moves.rowOf(place, row);
+          return [number!, { file, rowOf }] as const;
+        });
+        keys.move(new Map(rows));
+      }
     },
     retire({ ids, kept }) {
       version = -1;

@@ -159,6 +159,7 @@ export function createKeyLookup({ instance, table, keyColumns, cache }: KeyIndex
     // The next version is read anew.
     adopt() {},
     retire() {},
+    rejoin() {},
   };
   return index;
 }

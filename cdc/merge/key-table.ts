@@ -62,6 +62,8 @@ export type KeyTable = {
   setMissing(hash: KeyHash, row: Pick<Entry, "file" | "row">, columns: readonly string[]): void;
   /** Its row is gone. */
   drop(id: number): void;
+  /** Rows of these files stand in others from now on. */
+  move(moves: ReadonlyMap<number, { file: number; rowOf: (row: number) => number }>): void;
   /** These rows are gone, by their files: one walk through all. */
   dropRows(rows: ReadonlyMap<number, ReadonlySet<number>>): void;
   /** All rows of a file are gone. */
@@ -283,6 +285,14 @@ export function createKeyTable(): KeyTable {
     },
     drop(id) {
       files[id] = GONE;
+    },
+    move(moves) {
+      for (let id = 0; id < size; id++) {
+        const move = moves.get(files[id]!);
+        if (move === undefined || !isLive(id)) continue;
+        files[id] = move.file;
+        rows[id] = move.rowOf(rows[id]!);
+      }
     },
     dropRows(gone) {
       for (let id = 0; id < size; id++) if (gone.get(files[id]!)?.has(rows[id]!)) files[id] = GONE;

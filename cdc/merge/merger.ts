@@ -51,9 +51,10 @@ export function openMerger(options: MergerOptions): Merger {
       const aside = isAside(snapshot) ? asideOf(request) : null;
       const result = await applyUntilWon(request, { options, index, bench, old, aside });
       if (result.kind !== "committed") return result;
-      return { ...result, snapshot: await compaction(table, result.snapshot, signal) };
+      return { ...result, snapshot: await compaction.after(table, result.snapshot, index, signal) };
     },
     async close() {
+      await compaction.close();
       await aside?.close();
       await engine?.close();
     },

@@ -79,7 +79,7 @@ async function mark(
 }
 
 /** Statistics still count and bound the rows that are gone (PROTOCOL.md, "Per-file Statistics"). */
-function withWideBounds(stats: string): string {
+export function withWideBounds(stats: string): string {
   return stats.includes('"tightBounds"')
     ? stats.replace(/"tightBounds"\s*:\s*true/, '"tightBounds":false')
     : stats.replace(/\}\s*$/, ',"tightBounds":false}');
