@@ -51,6 +51,31 @@ test("every value comes back, absent and empty ones told apart, as text, as byte
   );
 });
 
+test("a few megabytes of packed values stay unpacked for whoever asks next, and of more than that a few blocks", () => {
+  for (const { blocks, size, again } of [
+    { blocks: 8, size: 500_000, again: 0 },
+    { blocks: 8, size: 4_000_000, again: 8 },
+  ]) {
+    const column = stringColumn();
+    let unpacked = 0;
+    const held = new Set<Buffer>();
+    for (let n = 0; n < blocks; n++) {
+      const unpack = (into?: Buffer) => {
+        unpacked++;
+        const bytes = into ?? Buffer.alloc(size);
+        bytes.write(`value ${n}`);
+        held.add(bytes);
+        return { bytes, starts: Int32Array.of(0), lengths: Int32Array.of(7) };
+      };
+      column.push({ block: { unpack }, number: 0 });
+    }
+    for (let round = 0; round < 2; round++)
+      for (let n = 0; n < blocks; n++) assert.equal(column.get(n), `value ${n}`);
+    assert.equal(unpacked, blocks + again);
+    assert.ok(held.size * size <= Math.max(4 * 2 ** 20 + size, 3 * size), `${held.size} buffers`);
+  }
+});
+
 test("values larger than a chunk and more than a chunk holds are kept", () => {
   const column = stringColumn();
   const large = "x".repeat(20 * 1024 * 1024);

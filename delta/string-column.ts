@@ -5,8 +5,12 @@ import { blockText, type PackedBlock, type PackedText, type Slice, type Unpacked
 
 const FIRST_CHUNK = 64 * 1024;
 const LARGEST_CHUNK = 16 * 1024 * 1024;
-/** Some writers' pages are of 1 MB; two readers may be on their way, each with a dictionary beside its page. */
-const MOST_UNPACKED = 3;
+/**
+ * All of a table of thousands of files, for which one filter comes after the other; of a larger one so few that they are no matter. Some writers'
+ * pages are of 1 MB; two readers may be on their way, each with a dictionary beside its page.
+ */
+const UNPACKED_BYTES = 4 * 1024 * 1024;
+const FEWEST_UNPACKED = 3;
 
 /** A value as it is held: packed where it was pushed so. */
 export type Held = string | PackedText | undefined;
@@ -125,17 +129,23 @@ export function rareColumn(): Pick<StringColumn, "push" | "get"> {
 const ABSENT = -1;
 const PACKED = -2;
 
-/** Few, since most readers go through a column from its start to its end. */
+/** The oldest goes first, and lends its bytes: most readers go through a column from its start to its end. */
 function recentlyUnpacked(): (block: PackedBlock) => UnpackedBlock {
   const known = new Map<PackedBlock, UnpackedBlock>();
+  let held = 0;
   return (block) => {
     const found = known.get(block);
     if (found) return found;
-    const [oldest] = known;
-    const isFull = oldest !== undefined && known.size === MOST_UNPACKED;
-    if (isFull) known.delete(oldest[0]);
-    const fresh = block.unpack(isFull ? oldest[1].bytes : undefined);
+    let spare: Buffer | undefined;
+    for (const [oldest, { bytes }] of known) {
+      if (known.size < FEWEST_UNPACKED || held <= UNPACKED_BYTES) break;
+      known.delete(oldest);
+      held -= bytes.length;
+      spare = bytes;
+    }
+    const fresh = block.unpack(spare);
     known.set(block, fresh);
+    held += fresh.bytes.length;
     return fresh;
   };
 }
