@@ -19,9 +19,9 @@ export const ENGINE_INFO = "delta-stream-lab/0.1.0";
 export function checkRequest(request: CommitRequest, base: Snapshot, root: string): void {
   const protocol = request.protocol ?? base.protocol;
   const metadata = request.metadata ?? base.metadata;
-  checkWritable(base.protocol);
+  checkWritable(base.protocol, base.metadata);
   if (request.protocol || request.metadata) {
-    checkWritable(protocol);
+    checkWritable(protocol, metadata);
     checkDemands(protocol, metadata);
     checkProperties(metadata.configuration, base.metadata.configuration);
   }

@@ -27,7 +27,7 @@ const refuses = (feature: string) => (error: unknown) =>
   isLabError(error, "UNSUPPORTED_FEATURE") && error.message.includes(feature);
 
 test("reading is refused for what is not known, by name", () => {
-  checkReadable({ minReaderVersion: 2, minWriterVersion: 5 });
+  checkReadable({ minReaderVersion: 2, minWriterVersion: 5 }, metadata());
   checkReadable(
     features(
       "deletionVectors",
@@ -37,19 +37,27 @@ test("reading is refused for what is not known, by name", () => {
       "vacuumProtocolCheck",
       "typeWidening",
     ),
+    metadata(),
   );
-  for (const name of [
-    "variantType",
-    "variantShredding-preview",
-    "catalogManaged",
-    "catalogOwned-preview",
-    "newThing",
-  ])
-    assert.throws(() => checkReadable(features("deletionVectors", name)), refuses(name));
+  for (const name of ["catalogManaged", "catalogOwned-preview", "newThing"])
+    assert.throws(() => checkReadable(features("deletionVectors", name), metadata()), refuses(name));
   assert.throws(
-    () => checkReadable({ minReaderVersion: 4, minWriterVersion: 7 }),
+    () => checkReadable({ minReaderVersion: 4, minWriterVersion: 7 }, metadata()),
     refuses("reader version 4"),
   );
+});
+
+test("a feature of variant columns is refused where the table has such a column, at any depth, and asks nothing of one without", () => {
+  const inside = { type: "map", keyType: "string", valueType: "variant", valueContainsNull: true } as const;
+  for (const name of ["variantType", "variantType-preview", "variantShredding", "variantShredding-preview"]) {
+    checkReadable(features(name), metadata());
+    checkWritable(features(name), metadata());
+    for (const type of ["variant", inside] as const) {
+      const table = metadata({}, [...schema.fields, { name: "v", type, nullable: true, metadata: {} }]);
+      assert.throws(() => checkReadable(features(name), table), refuses(name));
+      assert.throws(() => checkWritable(features(name), table), refuses(name));
+    }
+  }
 });
 
 test("writing is refused for what is not known, by name", () => {
@@ -60,12 +68,13 @@ test("writing is refused for what is not known, by name", () => {
   });
   checkWritable(
     writer("appendOnly", "checkConstraints", "generatedColumns", "domainMetadata", "inCommitTimestamp"),
+    metadata(),
   );
-  checkWritable({ minReaderVersion: 2, minWriterVersion: 6 });
+  checkWritable({ minReaderVersion: 2, minWriterVersion: 6 }, metadata());
   for (const name of ["icebergCompatV2", "identityColumnsNew", "materializePartitionColumns"])
-    assert.throws(() => checkWritable(writer(name)), refuses(name));
+    assert.throws(() => checkWritable(writer(name), metadata()), refuses(name));
   assert.throws(
-    () => checkWritable({ minReaderVersion: 1, minWriterVersion: 8 }),
+    () => checkWritable({ minReaderVersion: 1, minWriterVersion: 8 }, metadata()),
     refuses("writer version 8"),
   );
 });
@@ -113,7 +122,7 @@ test("a new table lists each feature that a property asks for", () => {
   for (const [property, value, feature] of asked) {
     const protocol = protocolFor(metadata({ [property]: value }));
     checkDemands(protocol, metadata({ [property]: value }));
-    checkWritable(protocol);
+    checkWritable(protocol, metadata({ [property]: value }));
     assert.deepEqual(protocol.writerFeatures, ["appendOnly", "invariants", feature]);
     const isForReaders = !["changeDataFeed", "checkConstraints"].includes(feature);
     assert.deepEqual(protocol.readerFeatures, isForReaders ? [feature] : undefined);

@@ -16,6 +16,14 @@ const READABLE = new Set([
   "vacuumProtocolCheck",
 ]);
 
+/** Features that are about columns of one type alone: a table that lists them and has no such column is read as if it did not. */
+const OF_TYPE: ReadonlyMap<string, string> = new Map([
+  ["variantType", "variant"],
+  ["variantType-preview", "variant"],
+  ["variantShredding", "variant"],
+  ["variantShredding-preview", "variant"],
+]);
+
 /** Writer features that are honoured, or of which what is asked of a commit is checked there (`writer-duties`). */
 const WRITABLE = new Set([
   "appendOnly",
@@ -50,21 +58,30 @@ const LEGACY_WRITER: readonly (readonly string[])[] = [
 ];
 
 /** UNSUPPORTED_FEATURE, naming it, where the table may not be read here. CORRUPT_LOG where versions and lists disagree. */
-export function checkReadable(protocol: Protocol): void {
+export function checkReadable(protocol: Protocol, metadata: Metadata): void {
   const { minReaderVersion, readerFeatures } = protocol;
   if (minReaderVersion > 3) throw unsupported(`reader version ${minReaderVersion}`, "read");
   if (minReaderVersion === 3 && !readerFeatures)
     throw new LabError("CORRUPT_LOG", "the protocol has reader version 3 and no readerFeatures");
-  for (const feature of readerFeatures ?? []) if (!READABLE.has(feature)) throw unsupported(feature, "read");
+  for (const feature of readerFeatures ?? [])
+    if (!READABLE.has(feature) && !isIdle(feature, metadata)) throw unsupported(feature, "read");
+}
+
+/** Whether a feature asks nothing of a table with these columns. */
+function isIdle(feature: string, { schemaString }: Metadata): boolean {
+  const about = OF_TYPE.get(feature);
+  if (about === undefined) return false;
+  for (const { type } of placesOf(parseSchema(schemaString))) if (type === about) return false;
+  return true;
 }
 
 /** UNSUPPORTED_FEATURE, naming it, where a commit from here could break the table, whatever it is. Includes the read gate. */
-export function checkWritable(protocol: Protocol): void {
-  checkReadable(protocol);
+export function checkWritable(protocol: Protocol, metadata: Metadata): void {
+  checkReadable(protocol, metadata);
   if (protocol.minWriterVersion > 7)
     throw unsupported(`writer version ${protocol.minWriterVersion}`, "written");
   for (const feature of writerFeaturesOf(protocol))
-    if (!WRITABLE.has(feature)) throw unsupported(feature, "written");
+    if (!WRITABLE.has(feature) && !isIdle(feature, metadata)) throw unsupported(feature, "written");
 }
 
 /** UNSUPPORTED_FEATURE where new metadata uses what the protocol does not list. */

@@ -17,7 +17,7 @@ export function snapshotOf(state: LogState, previous?: Snapshot): Snapshot {
       "CORRUPT_LOG",
       `version ${version} has no ${protocol ? "metaData" : "protocol"} action`,
     );
-  checkReadable(protocol);
+  checkReadable(protocol, metadata);
   const schema = previous?.metadata === metadata ? previous.schema : parseSchema(metadata.schemaString);
   return {
     version,

@@ -90,7 +90,7 @@ export async function commitChange(
 
 /** Said before any file is written: UNSUPPORTED_FEATURE, APPEND_ONLY. */
 function checkChangeable({ protocol, metadata }: Snapshot): void {
-  checkWritable(protocol);
+  checkWritable(protocol, metadata);
   if (isActive(protocol, metadata, "delta.appendOnly", "appendOnly"))
     throw new LabError("APPEND_ONLY", "the table has delta.appendOnly = true: rows cannot be changed", {
       hint: "set delta.appendOnly to false first, if that is meant",

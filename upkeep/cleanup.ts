@@ -66,7 +66,7 @@ export async function cleanupLog(
   const { store } = table;
   const { isDryRun = false, onProgress } = options;
   const snapshot = await table.latest(signal);
-  checkWritable(snapshot.protocol);
+  checkWritable(snapshot.protocol, snapshot.metadata);
   const { configuration } = snapshot.metadata;
   const nowMs = (options.now ?? Date.now)();
   const retainMs = logRetentionMs(configuration);

@@ -61,7 +61,7 @@ export async function optimize(table: Table, options: OptimizeOptions): Promise<
   if (options.targetBytes !== undefined && options.targetBytes < 1)
     throw new LabError("USAGE", "files of no size cannot be made", { hint: "give a larger --target-size" });
   const snapshot = await table.latest(signal);
-  checkWritable(snapshot.protocol);
+  checkWritable(snapshot.protocol, snapshot.metadata);
   checkRowsMayMove(snapshot);
   const targetBytes = options.targetBytes ?? targetFileSize(snapshot.metadata.configuration);
   const curve = zorder && { paths: zorderPaths(snapshot, zorder), tag: zorder.join(",").toLowerCase() };

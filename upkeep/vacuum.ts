@@ -61,7 +61,7 @@ export async function vacuum(
   const { store } = table;
   const { isDryRun = false, explain = true, onProgress } = options;
   const snapshot = await table.latest(signal);
-  checkWritable(snapshot.protocol);
+  checkWritable(snapshot.protocol, snapshot.metadata);
   const own = deletedFileRetentionMs(snapshot.metadata.configuration);
   const retainMs = options.retainMs ?? own;
   if (retainMs < own && options.allowShort !== true) throw tooShort(retainMs, own);

@@ -70,7 +70,7 @@ async function applyOnce(request: MergeRequest, applying: Applying): Promise<Mer
   const { options, index, old, aside } = applying;
   const { table, snapshot, folded, schema, signal } = request;
   const { protocol, metadata } = snapshot;
-  checkWritable(protocol);
+  checkWritable(protocol, metadata);
   checkRowsMayMove(snapshot);
   const demands = demandsOf(snapshot, request.keyColumns);
   const staged = await stage(folded.changes, { ...options, snapshot, schema, demands, signal });

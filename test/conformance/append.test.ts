@@ -82,7 +82,7 @@ for (const [index, { table, path, before, after: version }] of appended.entries(
 async function append(path: string): Promise<{ before: number; after: number }> {
   const table = await openTable(localStore(path), signal);
   const readSnapshot = await table.latest(signal);
-  checkWritable(readSnapshot.protocol);
+  checkWritable(readSnapshot.protocol, readSnapshot.metadata);
   const bench = await openWorkbench(table, { scratchDir });
   try {
     await bench.view("known", readSnapshot, [...readSnapshot.files()], signal);
