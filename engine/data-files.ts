@@ -71,7 +71,10 @@ function refuseOutside(store: Store, path: string): never {
   });
 }
 
-/** DATA_FILE_MISSING where one of the files is gone, CORRUPT_LOG where the engine complains of one by name; else the error. */
+/**
+ * DATA_FILE_MISSING where one of the files is gone; where the engine complains of one by name, UNSUPPORTED_FEATURE if it is packed in a way that is
+ * not read here, else CORRUPT_LOG; else the error.
+ */
 async function explainFailure(
   store: Store,
   adds: readonly Add[],
@@ -93,8 +96,24 @@ async function explainFailure(
   return named < 0 ? error : damaged(store, adds[named]!.path, error as Error);
 }
 
+/** What a whole file may be that the engine does not read: packed by a codec that it lacks, or encrypted. */
+const UNREAD = /Unsupported compression codec \\*"(?<codec>[^"\\]+)|\bis (?<encrypted>encrypted)\b/i;
+
 function damaged(store: Store, path: string, cause: Error): LabError {
   const why = /"exception_message":"((?:[^"\\]|\\.)*)"/.exec(cause.message)?.[1] ?? cause.message;
+  const { codec, encrypted } = UNREAD.exec(why)?.groups ?? {};
+  if (codec !== undefined || encrypted !== undefined) {
+    const feature = codec === undefined ? "Parquet encryption" : `Parquet codec ${codec}`;
+    return new LabError(
+      "UNSUPPORTED_FEATURE",
+      `${feature} of data file ${path} of ${store.root} is not read here`,
+      {
+        hint: "read the table with another engine, or write the file again there with another codec",
+        details: { feature, path, table: store.root },
+        cause,
+      },
+    );
+  }
   return new LabError("CORRUPT_LOG", `the data file ${path} of ${store.root} is damaged: ${why}`, {
     hint: "restore the file from a copy, or read a version without it; lab verify finds all that are damaged",
     details: { path, table: store.root },

@@ -21,6 +21,10 @@ const MAX_EXPRESSIONS = 4;
 const FEW_FILES = 8;
 /** Digits that survive being a double. */
 const EXACT_DIGITS = 15;
+/** Digits that a double may be written with: a number of more was never one. */
+const DOUBLE_DIGITS = 17;
+/** A decimal that was made a double is off by a part of itself of 2^-53, twice if its point was moved by a division. */
+const DOUBLE_BITS = 51n;
 /** No UTF-8 has this byte, so a text that ends in it is above all that start the same. */
 const ABOVE_ALL = Buffer.from([0xff]);
 
@@ -149,7 +153,8 @@ export function statsFacts(stats: ColumnStats, column: PruneColumn): Facts {
 
 function lowest(column: PruneColumn, raw: unknown): Comparable | undefined {
   const value = bound(column, raw);
-  if (typeof value !== "bigint" || !isTime(column)) return value;
+  if (typeof value !== "bigint") return value;
+  if (!isTime(column)) return value - roundingOf(column, value);
   if (value < GREGORIAN) return undefined;
   // A writer that cuts toward 1970 has cut earlier times upwards.
   return column.type !== "date" && value < 0n ? value - MILLISECOND : value;
@@ -160,7 +165,8 @@ function highest(column: PruneColumn, raw: unknown): Comparable | undefined {
   if (value instanceof Uint8Array) {
     return (raw as string).length >= MAY_BE_CUT ? Buffer.concat([value, ABOVE_ALL]) : value;
   }
-  if (typeof value !== "bigint" || !isTime(column)) return value;
+  if (typeof value !== "bigint") return value;
+  if (!isTime(column)) return value + roundingOf(column, value);
   if (value < GREGORIAN) return GREGORIAN;
   return column.type === "date" ? value : value + MILLISECOND;
 }
@@ -174,6 +180,14 @@ function bound(column: PruneColumn, raw: unknown): Comparable | undefined {
   if (!isText && (type === "string" || isTime(column))) return undefined;
   const value = comparableOf(type, String(raw));
   return Number.isNaN(value) ? undefined : value;
+}
+
+/** How far off a bound may be that its writer (delta-rs does) passed through a double. */
+function roundingOf({ type }: PruneColumn, value: bigint): bigint {
+  if ((decimalOf(type)?.precision ?? 0) <= EXACT_DIGITS) return 0n;
+  const size = value < 0n ? -value : value;
+  const digits = String(size).replace(/0+$/, "").length;
+  return digits > DOUBLE_DIGITS ? 0n : (size >> DOUBLE_BITS) + 1n;
 }
 
 function isTime({ type }: PruneColumn): boolean {

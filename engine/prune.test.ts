@@ -145,6 +145,21 @@ test("no digit is lost on the way through JSON", async () => {
   ]);
 });
 
+test("a bound of a wide decimal that may have passed through a double keeps what the double lost", async () => {
+  const lossy = addOf('{"minValues":{"c":-12345678901234.123},"maxValues":{"c":12345678901234.123}}');
+  await expectAll("decimal(20,6)", [
+    ["c >= 12345678901234.123456", lossy, "some"],
+    ["c <= -12345678901234.123456", lossy, "some"],
+    ["c >= 12345678901234.14", lossy, "none"],
+    ["c <= -12345678901234.14", lossy, "none"],
+    ["c > 0.1", addOf('{"minValues":{"c":0.0},"maxValues":{"c":0.1}}'), "some"],
+    ["c > 0.2", addOf('{"minValues":{"c":0.0},"maxValues":{"c":0.1}}'), "none"],
+  ]);
+  await expectAll("decimal(15,6)", [
+    ["c > 123456789.123456", addOf('{"minValues":{"c":0.0},"maxValues":{"c":123456789.123456}}'), "none"],
+  ]);
+});
+
 test("counts of nulls decide only where they are none or all", () =>
   expectAll("long", [
     ["c IS NULL", range(1, 2, 0), "none"],

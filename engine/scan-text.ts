@@ -41,7 +41,7 @@ export async function relationText({
   const inFiles = columns.filter(({ field }) => !isPartition(field) && field.type !== "void");
   const paths = listOf(files.map(({ file }) => literalPath(file)));
   const schema = await constantOf(schemaByName(inFiles, mode));
-  const scan = `read_parquet(${paths}, schema = ${schema}, hive_partitioning = false)`;
+  const scan = `read_parquet(${paths}, schema = ${schema}, hive_partitioning = false, can_have_nan = true)`;
   const values = columns.map(({ field, inner }) => {
     const value = constants.get(field) ?? valueInScan(inner, field, mode);
     return `${value} AS ${quoteName(field.name)}`;

@@ -117,7 +117,8 @@ async function scanOf(
   const inFiles = columns.filter(({ partition, field }) => partition < 0 && field.type !== "void");
   const schema = mode === "id" ? schemaById(inFiles) : schemaByName(inFiles, mode);
   const partitions = await partitionValuesOf(engine, id, { table, files, mode, signal });
-  let from = `read_parquet(getvariable('${list}'), schema = ${schema}, hive_partitioning = false) AS f${partitions.join}`;
+  // Bounds in the footers of other writers leave NaN out: without `can_have_nan` its rows would be passed over.
+  let from = `read_parquet(getvariable('${list}'), schema = ${schema}, hive_partitioning = false, can_have_nan = true) AS f${partitions.join}`;
   if (files.some(({ deleted }) => deleted !== undefined)) {
     const positions = files.map((file) => file.deleted);
     const deleted = await createPositionTable(engine, `deleted_${id}`, positions, signal);

@@ -5,6 +5,7 @@ usage: parquet_kinds.py FOLDER
 import datetime, decimal, json, os, sys
 import pyarrow as pa
 import pyarrow.parquet as pq
+from deltalake import WriterProperties, write_deltalake
 
 folder = sys.argv[1]
 D = decimal.Decimal
@@ -120,6 +121,19 @@ write(
             }
         )
     ],
+)
+write(
+    "nan beside numbers",
+    [field("f", "float"), field("d", "double"), field("s", struct(field("d", "double")))],
+    [
+        typed(
+            f=([1.0, float("nan")], pa.float32()), d=([float("nan"), 1.0], pa.float64()),
+            s=([{"d": 1.0}, {"d": float("nan")}], pa.struct([("d", pa.float64())])),
+        )
+    ],
+)
+write_deltalake(
+    os.path.join(folder, "by lz4"), pa.table({"id": [1]}), writer_properties=WriterProperties(compression="LZ4")
 )
 names = ["a.b", "a b", 'a"b', "it's", "ü😀", "select", "a`b", "__proto__", "constructor", "file_row_number", "filename"]
 write(
