@@ -26,6 +26,19 @@ export function fieldId(field: StructField): number | undefined {
   return id === undefined || id === null ? undefined : Number(id);
 }
 
+const ANCHOR = "lab anchor";
+
+/** A field that no table has: a file's own, by which the engine reads a struct of which the file has no other field. Values come without it. */
+export function anchor(name: string): StructField {
+  // Everything can be read as text.
+  return {
+    name: ANCHOR,
+    type: "string",
+    nullable: true,
+    metadata: { "delta.columnMapping.physicalName": name },
+  };
+}
+
 /** A type as files spell it: fields of structs by their physical names, at every level. */
 export function physicalType(type: DataType, mode: MappingMode): DataType {
   if (mode === "none" || typeof type === "string") return type;
@@ -57,7 +70,7 @@ export function logicalValue(value: string, type: DataType, mode: MappingMode, d
     const entries = `list_transform(map_entries(${value}), lambda ${item}: ${entry})`;
     return `CASE WHEN ${value} IS NULL THEN NULL ELSE map_from_entries(${entries}) END`;
   }
-  const fields = type.fields.map((field) => {
+  const fields = type.fields.filter(isOfTable).map((field) => {
     const own = `struct_extract(${value}, ${quoteText(physicalName(field, mode))})`;
     return `${quoteName(field.name)} := ${inner(own, field.type)}`;
   });
@@ -69,4 +82,8 @@ function isRenamed(type: DataType, mode: MappingMode): boolean {
   if (type.type === "array") return isRenamed(type.elementType, mode);
   if (type.type === "map") return isRenamed(type.keyType, mode) || isRenamed(type.valueType, mode);
   return type.fields.some((field) => physicalName(field, mode) !== field.name || isRenamed(field.type, mode));
+}
+
+function isOfTable({ name }: StructField): boolean {
+  return name !== ANCHOR;
 }

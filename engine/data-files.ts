@@ -89,6 +89,9 @@ async function explainFailure(
     if (!isThere) return missing(store, adds[index]!.path, error);
   }
   const text = error instanceof Error && !(error instanceof LabError) ? error.message : "";
+  const encoding = UNREAD_ENCODING.exec(text)?.[1];
+  // Of these the engine does not say the file.
+  if (encoding !== undefined) return unread(store, `Parquet encoding ${encoding}`, "a data file", error);
   // The engine may speak JSON, with paths as text in it.
   const named = paths.findIndex(
     (path) => text.includes(path) || text.includes(JSON.stringify(path).slice(1, -1)),
@@ -99,20 +102,23 @@ async function explainFailure(
 /** What a whole file may be that the engine does not read: packed by a codec that it lacks, or encrypted. */
 const UNREAD = /Unsupported compression codec \\*"(?<codec>[^"\\]+)|\bis (?<encrypted>encrypted)\b/i;
 
+/** Byte stream split is more than it was: at first it was for floats alone. */
+const UNREAD_ENCODING = /\b([A-Z_]+) encoding is only supported\b/;
+
+function unread(store: Store, feature: string, file: string, cause: unknown): LabError {
+  return new LabError("UNSUPPORTED_FEATURE", `${feature} of ${file} of ${store.root} is not read here`, {
+    hint: "read the table with another engine, or write the file again there in another way",
+    details: { feature, table: store.root },
+    cause,
+  });
+}
+
 function damaged(store: Store, path: string, cause: Error): LabError {
   const why = /"exception_message":"((?:[^"\\]|\\.)*)"/.exec(cause.message)?.[1] ?? cause.message;
   const { codec, encrypted } = UNREAD.exec(why)?.groups ?? {};
   if (codec !== undefined || encrypted !== undefined) {
     const feature = codec === undefined ? "Parquet encryption" : `Parquet codec ${codec}`;
-    return new LabError(
-      "UNSUPPORTED_FEATURE",
-      `${feature} of data file ${path} of ${store.root} is not read here`,
-      {
-        hint: "read the table with another engine, or write the file again there with another codec",
-        details: { feature, path, table: store.root },
-        cause,
-      },
-    );
+    return unread(store, feature, `data file ${path}`, cause);
   }
   return new LabError("CORRUPT_LOG", `the data file ${path} of ${store.root} is damaged: ${why}`, {
     hint: "restore the file from a copy, or read a version without it; lab verify finds all that are damaged",

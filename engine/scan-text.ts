@@ -3,8 +3,16 @@
 import type { StructField } from "../delta/types.ts";
 import { mappingMode } from "./column-mapping.ts";
 import { quoteName } from "./instance.ts";
+import { isSpelledByFiles } from "./nested-ids.ts";
 import { foldCase } from "./prune-columns.ts";
-import { literalPath, type RelationOptions, type ScanFile, schemaByName, valueInScan } from "./scan.ts";
+import {
+  literalPath,
+  type RelationOptions,
+  type ScanFile,
+  scanFlags,
+  schemaByName,
+  valueInScan,
+} from "./scan.ts";
 import { partitionConstants } from "./scan-tables.ts";
 
 /** A relation needs a column, and so may be asked for none. */
@@ -30,7 +38,7 @@ export async function relationText({
 }): Promise<string | undefined> {
   const mode = mappingMode(table);
   const isPlain = files.every(({ deleted, only }) => deleted === undefined && only === undefined);
-  if (mode === "id" || files.length === 0 || !isPlain) return undefined;
+  if (mode === "id" || isSpelledByFiles(table) || files.length === 0 || !isPlain) return undefined;
   const columns = table.schema.fields
     .map((field, index) => ({ field, inner: `c${index}` }))
     .filter(({ field }) => names === undefined || names.has(foldCase(field.name)));
@@ -41,7 +49,7 @@ export async function relationText({
   const inFiles = columns.filter(({ field }) => !isPartition(field) && field.type !== "void");
   const paths = listOf(files.map(({ file }) => literalPath(file)));
   const schema = await constantOf(schemaByName(inFiles, mode));
-  const scan = `read_parquet(${paths}, schema = ${schema}, hive_partitioning = false, can_have_nan = true)`;
+  const scan = `read_parquet(${paths}, schema = ${schema}, ${scanFlags(table)})`;
   const values = columns.map(({ field, inner }) => {
     const value = constants.get(field) ?? valueInScan(inner, field, mode);
     return `${value} AS ${quoteName(field.name)}`;

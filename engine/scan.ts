@@ -2,6 +2,7 @@
 
 import { LabError } from "../core/errors.ts";
 import type { Add } from "../delta/actions.ts";
+import { placesOf } from "../delta/schema-places.ts";
 import type { Snapshot } from "../delta/table.ts";
 import type { StructField } from "../delta/types.ts";
 import {
@@ -82,13 +83,9 @@ export async function createRelation(engine: Engine, options: RelationOptions): 
     await engine.run(view, { signal });
     return;
   }
-  const { fields } = table.schema;
   const pathOf = ({ file }: ScanFile) => literalPath(file);
   try {
-    const spellings =
-      mappingMode(table) === "id"
-        ? await spellingsOf(engine, fields, files, { pathOf, signal })
-        : [{ fields, files }];
+    const spellings = await spellingsOf(engine, table, files, { pathOf, signal });
     if (options.withPlaces && spellings.length > 1)
       throw unsupported("files that name nested fields in several ways");
     const scans: string[] = [];
@@ -117,8 +114,7 @@ async function scanOf(
   const inFiles = columns.filter(({ partition, field }) => partition < 0 && field.type !== "void");
   const schema = mode === "id" ? schemaById(inFiles) : schemaByName(inFiles, mode);
   const partitions = await partitionValuesOf(engine, id, { table, files, mode, signal });
-  // Bounds in the footers of other writers leave NaN out: without `can_have_nan` its rows would be passed over.
-  let from = `read_parquet(getvariable('${list}'), schema = ${schema}, hive_partitioning = false, can_have_nan = true) AS f${partitions.join}`;
+  let from = `read_parquet(getvariable('${list}'), schema = ${schema}, ${scanFlags(table)}) AS f${partitions.join}`;
   if (files.some(({ deleted }) => deleted !== undefined)) {
     const positions = files.map((file) => file.deleted);
     const deleted = await createPositionTable(engine, `deleted_${id}`, positions, signal);
@@ -146,6 +142,17 @@ export function allowedPathsOf(data: DataFiles): string[] {
 /** A path as `read_parquet` takes it literally: the characters of patterns stand for themselves. */
 export function literalPath(path: string): string {
   return path.replace(/[*?[]/g, "[$&]");
+}
+
+/**
+ * Further arguments of the scan. Bounds in the footers of other writers leave NaN out: without `can_have_nan` its rows would be passed over. Old
+ * writers of texts do not say in the file that they are: read as bytes, all but ASCII would come out as escapes. That they are can be said
+ * of a whole scan only, so not where the table has bytes, too.
+ */
+export function scanFlags({ schema }: Pick<Snapshot, "schema">): string {
+  const flags = "hive_partitioning = false, can_have_nan = true";
+  for (const { type } of placesOf(schema)) if (type === "binary") return flags;
+  return `${flags}, binary_as_string = true`;
 }
 
 /**

@@ -85,6 +85,20 @@ const cases: [table: string, promise: string, rows: string[]][] = [
     "nested fields are found by their ids, whatever each file calls them",
     Array.from({ length: 3 }, () => '[{"b":1,"c":[{"d":5,"new":null}]},null]'),
   ],
+  [
+    "texts without a name for it",
+    "texts are texts where the file says only that they are bytes",
+    ['["ü\\\\x41",{"t":["😀"]}]', "[null,null]"],
+  ],
+  ...["refilled by name", "refilled by id"].map((table): (typeof cases)[number] => [
+    table,
+    `a struct of whose fields a file has none is one of nulls there, and NULL where it was: ${table}`,
+    [
+      '[{"b":null},[{"b":null},null],[["k",{"b":null}],["l",null]]]',
+      "[null,null,null]",
+      '[{"b":null},[],[]]',
+    ],
+  ]),
 ];
 
 /** What `lab batch` answers, with the table called `t` in SQL. */
@@ -121,4 +135,12 @@ test("a file of a codec that is not read here is refused by the name of the code
   const { code, message } = await ask("by lz4", { op: "rows" });
   assert.equal(code, "UNSUPPORTED_FEATURE");
   assert.match(String(message), /Parquet codec LZ4 .*part-/);
+});
+
+test("an encoding that is not read here is refused by its name, of rows and of a query", async () => {
+  for (const request of [{ op: "rows" }, { op: "query", sql: "SELECT sum(i) FROM t" }]) {
+    const { code, message } = await ask("split bytes", request);
+    assert.equal(code, "UNSUPPORTED_FEATURE");
+    assert.match(String(message), /Parquet encoding BYTE_STREAM_SPLIT/);
+  }
 });

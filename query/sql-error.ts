@@ -22,7 +22,10 @@ export function asSqlError(
 /** Whether the engine could not read a file, or complains of one by its name. */
 export function isReadError(error: unknown): boolean {
   const found = engineError(error);
-  return found !== undefined && (found.type === "IO" || /\bfile ['"]/i.test(found.message));
+  return (
+    found !== undefined &&
+    (found.type === "IO" || /\bfile ['"]|\bencoding is only supported\b/i.test(found.message))
+  );
 }
 
 /** Whether the engine complains of the statement as such: nothing of it has run. */

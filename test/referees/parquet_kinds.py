@@ -123,6 +123,23 @@ write(
     ],
 )
 write(
+    "texts without a name for it",
+    [field("t", "string"), field("s", struct(field("t", array("string"))))],
+    [
+        typed(
+            t=(["ü\\x41".encode(), None], pa.binary()),
+            s=([{"t": ["😀".encode()]}, None], pa.struct([("t", pa.list_(pa.binary()))])),
+        )
+    ],
+)
+write(
+    "split bytes",
+    [field("i", "integer")],
+    [typed(i=([1, 2], pa.int32()))],
+    use_dictionary=False,
+    column_encoding={"i": "BYTE_STREAM_SPLIT"},
+)
+write(
     "nan beside numbers",
     [field("f", "float"), field("d", "double"), field("s", struct(field("d", "double")))],
     [
@@ -167,6 +184,27 @@ as_delta = spelled("col-a", "col-b", "col-c", "col-d")
 # The names of the last one stand for other fields than in the table.
 others = [spelled("A", "B", "C", "D"), spelled("col-m", "col-new", "col-b", "col-new")]
 legacy = {"minReaderVersion": 2, "minWriterVersion": 5}
+# All fields of the struct in each file were dropped since, and the table has others.
+kept = struct(mapped("b", "integer", 8, "col-8"))
+refilled = [
+    mapped("a", kept, 1, "col-a"),
+    mapped("l", array(kept), 9, "col-l"),
+    mapped("m", mapping("string", kept), 10, "col-m"),
+]
+emptied = pa.struct([numbered("old", pa.struct([numbered("older", pa.int32(), 12)]), 11)])
+then = pa.Table.from_arrays(
+    [
+        pa.array([{"old": {"older": 1}}, None, {"old": None}], emptied),
+        pa.array([[{"old": {"older": 1}}, None], None, []], pa.list_(emptied)),
+        pa.array([[("k", {"old": None}), ("l", None)], None, []], pa.map_(pa.string(), emptied)),
+    ],
+    schema=pa.schema(
+        [numbered("col-a", emptied, 1), numbered("col-l", pa.list_(emptied), 9), numbered("col-m", pa.map_(pa.string(), emptied), 10)]
+    ),
+)
+for mode in ("name", "id"):
+    configuration = {"delta.columnMapping.mode": mode, "delta.columnMapping.maxColumnId": "12"}
+    write(f"refilled by {mode}", refilled, [then], legacy, configuration)
 write("mapped by name", fields, [as_delta], legacy, {"delta.columnMapping.mode": "name"})
 write("mapped by id", fields, [as_delta, *others], legacy, {"delta.columnMapping.mode": "id"})
 sys.stdout.flush()
