@@ -21,34 +21,56 @@ export function usualLimits(): QueryLimits {
 export type EngineUse =
   /** Parses and computes constants: it can read no file, whatever it is asked. */
   | { kind: "parse" }
-  /** Reads any file, and changes nothing but what is the engine's own. All that do so share the limits. */
+  /** Reads any file, and changes nothing but what is the engine's own. All that do so share the limits, and the footers of files that were read. */
   | { kind: "read" }
+  /** The same in a DuckDB that goes with it, and keeps nothing of files. */
+  | { kind: "read once" }
   /** Has a DuckDB to itself, where `paths` are given one that reads those and nothing else. */
   | { kind: "apart"; paths?: readonly string[] };
 
 export type Engines = {
   /** An engine that nobody else uses; the caller closes it. */
   open(use: EngineUse): Promise<Engine>;
+  /**
+   * To be told which files an engine of the kind "read" is about to read, so that no more footers are kept than memory should go to. False for more
+   * than that alone: they are to be read once.
+   */
+  mayRead(files: readonly string[]): boolean;
   /** Something failed: what is kept may be no good any more, and is tried before it is handed on. */
   doubt(): void;
   /** Engines that are still open stay so. */
   close(): void;
 };
 
+/** A footer of few columns takes some 10 KB. */
+const MOST_FOOTERS = 4_096;
+
 /** Opens none yet. */
-export function openEngines(limits: QueryLimits): Engines {
+export function openEngines(limits: QueryLimits, { mostFooters = MOST_FOOTERS } = {}): Engines {
   const parsing = keepInstance(() =>
     openInstance({ ...settingsOf(limits), threads: 1, tempDir: null, allowedPaths: [] }),
   );
   const reading = keepInstance(() =>
     openInstance({ ...settingsOf(limits), keepsFiles: false, keepsFooters: true }),
   );
+  const known = new Set<string>();
   return {
     async open(use) {
       if (use.kind === "parse") return parsing.session();
       if (use.kind === "read") return reading.session();
+      if (use.kind === "read once") return openEngine({ ...settingsOf(limits), keepsFiles: false });
       const { paths } = use;
       return openEngine({ ...settingsOf(limits), ...(paths ? { allowedPaths: paths } : {}) });
+    },
+    mayRead(files) {
+      if (files.length > mostFooters) return false;
+      for (const file of files) known.add(file);
+      if (known.size <= mostFooters) return true;
+      // DuckDB forgets none by itself, as long as there is memory. The next one begins with these.
+      reading.close();
+      known.clear();
+      for (const file of files) known.add(file);
+      return true;
     },
     doubt() {
       parsing.doubt();

@@ -6,7 +6,13 @@ import { locateFiles } from "../engine/data-files.ts";
 import type { FileCache } from "../engine/file-cache.ts";
 import { visibleRows } from "../engine/hidden-rows.ts";
 import { type Engine, quoteName, textList } from "../engine/instance.ts";
-import { allowedPathsOf, createRelation, type DataFiles, type RelationOptions } from "../engine/scan.ts";
+import {
+  allowedPathsOf,
+  createRelation,
+  type DataFiles,
+  type RelationOptions,
+  type ScanFile,
+} from "../engine/scan.ts";
 import { relationText } from "../engine/scan-text.ts";
 import type { Engines, EngineUse } from "./engines.ts";
 
@@ -80,7 +86,13 @@ export async function openRelations(
         only ? { ...data, files: data.files.map((file, at) => ({ ...file, only: only[at]! })) } : data,
       );
     }
-    engine ??= await reading.engines.open(engineUse(trust, held));
+    let use = engineUse(trust, held);
+    if (use.kind === "read" && !reading.engines.mayRead(held.flatMap(({ files }) => files.map(fileOf)))) {
+      use = { kind: "read once" };
+      engine?.release();
+      engine = undefined;
+    }
+    engine ??= await reading.engines.open(use);
     const open = engine;
     const makeViews = async () => {
       isUntouched = false;
@@ -144,6 +156,8 @@ async function withText(
   }
   return { sql: texts.length === 0 ? "" : `WITH ${texts.join(", ")} `, lists };
 }
+
+const fileOf = ({ file }: ScanFile) => file;
 
 function engineUse(trust: Trust, held: readonly DataFiles[]): EngineUse {
   switch (trust) {
