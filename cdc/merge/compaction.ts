@@ -40,6 +40,8 @@ type Job = {
 
 export function createCompaction(options: CompactionOptions): Compaction {
   const { compactEvery, onCompactionFailure, now } = options;
+  // What the merging has is not to become less.
+  const beside = { ...options, memoryLimitBytes: Math.floor(options.memoryLimitBytes / 2), threads: 1 };
   let commits = 0;
   let job: Job | undefined;
 
@@ -48,7 +50,7 @@ export function createCompaction(options: CompactionOptions): Compaction {
     if (bins.length === 0) return undefined;
     const stop = new AbortController();
     const begun: Job = { table, read, stop, ended: Promise.resolve() };
-    begun.ended = joinFiles(table, read, bins, options, stop.signal).then(
+    begun.ended = joinFiles(table, read, bins, beside, stop.signal).then(
       (joined) => {
         begun.outcome = { joined };
       },
