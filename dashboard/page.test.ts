@@ -475,7 +475,7 @@ test("rows of one key are one changed row, others are added or removed, and the 
   };
   assert.equal(
     summary(whole, pairRows(diff, ["id"])),
-    "3 → 7: 1 rows added, 1 removed, 1 changed; 1 file added (10 bytes), 3 removed (30 bytes)",
+    "3 → 7: 1 row added, 1 removed, 1 changed; 1 file added (10 bytes), 3 removed (30 bytes)",
   );
   const same = { ...whole, rowsAdded: "0", rowsRemoved: "0", added: [], removed: [] };
   assert.equal(summary(same, []), "3 → 7: no row differs; 3 files became 1");
@@ -488,4 +488,15 @@ test("a table of letters or of deleted keys belongs to its own; one that is only
   assert.equal(ownerOf("a__deletes", names), "a__deletes");
   assert.equal(ownerOf("late__dead_letters_state", names), "late");
   assert.equal(besideOf("people", names), null);
+});
+
+test("a way out is told as a sentence, and a command as it is typed", async () => {
+  const { problemText } = await load("api.js");
+  const problem = { code: "X", message: "it failed" };
+  assert.equal(problemText({ ...problem, hint: "try again" }), "it failed (X). Try again");
+  assert.equal(
+    problemText({ ...problem, hint: "lab tables lists them" }),
+    "it failed (X). lab tables lists them",
+  );
+  assert.equal(problemText(problem), "it failed (X)");
 });

@@ -85,7 +85,7 @@ DeltaTable(sys.argv[1]).update(updates={"amount": "99.0"}, predicate="id = 5")`,
   await page.reads("#compare-line", /→ \d+: 0 rows added, 0 removed, 1 changed/);
   await until("the changed row", async () => /7\.5 → 99/.test(await page.text("#view-compare tbody")));
   await page.page.locator("#compare-key").selectOption("");
-  await page.reads("#compare-line", /1 rows added, 1 removed/);
+  await page.reads("#compare-line", /1 row added, 1 removed/);
 
   await page.page.locator("#compare-from").fill(String(noted!.version - 1));
   await page.page.locator("#compare-to").fill(String(updated!.version));

@@ -434,6 +434,21 @@ test("a page that came only in part loads itself anew, and says so when that doe
   await until("the word", async () => /did not load whole/.test(await page.text("#connection")));
 });
 
+test("where two versions cannot be compared, no rows of others stand below the reason, and those come back when asked for again", async (t) => {
+  const { open } = await start(t);
+  const page = await open("/t/orders/compare?from=3&to=7");
+  const grid = page.page.locator("#view-compare .grid");
+  await until("the rows", async () => /3 → 7/.test(await page.text("#compare-line")));
+  assert.equal(await grid.isVisible(), true);
+  await page.page.locator("#compare-to").fill("99");
+  await page.page.getByRole("button", { name: "Compare", exact: true }).click();
+  await until("the reason", async () => /VERSION_NOT_FOUND/.test(await page.text("#view-compare .problem")));
+  assert.equal(await grid.isVisible(), false);
+  await page.page.goBack();
+  await until("the rows again", async () => /3 → 7/.test(await page.text("#compare-line")));
+  assert.equal(await grid.isVisible(), true);
+});
+
 test("however many tables there are, the one that is looked at is in sight in their list", async (t) => {
   const lab = fakeLab();
   const listed = lab.tables.tables;

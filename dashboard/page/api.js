@@ -48,6 +48,6 @@ export const problemOf = (error) =>
     ? error.problem
     : { code: "PAGE_FAILED", message: error instanceof Error ? error.message : String(error) };
 
-/** @param {{ code: string, message: string, hint?: string }} problem */
+/** A hint begins a sentence, unless it begins with a command. @param {{ code: string, message: string, hint?: string }} problem */
 export const problemText = ({ code, message, hint }) =>
-  `${message} (${code})${hint ? `. ${hint[0]?.toUpperCase()}${hint.slice(1)}` : ""}`;
+  `${message} (${code})${hint ? `. ${/^lab /.test(hint) ? hint : `${hint[0]?.toUpperCase()}${hint.slice(1)}`}` : ""}`;

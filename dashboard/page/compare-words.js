@@ -62,10 +62,12 @@ export function summary(diff, rows) {
     diff;
   const changed = rows.filter(({ sign }) => sign === "~").length;
   const isSame = rowsAdded === "0" && rowsRemoved === "0";
-  const less = (/** @type {string} */ n) => count(BigInt(n) - BigInt(changed));
+  const less = (/** @type {string} */ n) => String(BigInt(n) - BigInt(changed));
   const told = changed > 0 ? `, ${count(changed)} changed${truncated ? " among those listed" : ""}` : "";
   const parts = [
-    isSame ? "no row differs" : `${less(rowsAdded)} rows added, ${less(rowsRemoved)} removed${told}`,
+    isSame
+      ? "no row differs"
+      : `${many(less(rowsAdded), "row")} added, ${count(less(rowsRemoved))} removed${told}`,
     ...diff.schema.map(({ field, change, from: old, to: now }) =>
       change === "changed" ? `column ${field} changed from ${old} to ${now}` : `column ${field} ${change}`,
     ),

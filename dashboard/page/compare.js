@@ -49,7 +49,13 @@ export function compareView({ go }) {
   const asked = asking(({ isAsking, problem: found }) => {
     cancel.hidden = !isAsking;
     if (isAsking) setText(line, `Comparing ${from.value} and ${to.value}...`);
-    else if (found !== null) setText(line, "");
+    else if (found !== null) {
+      // Rows of other versions than those that are named would look like theirs.
+      diff = null;
+      setText(line, "");
+      setText(note, "");
+      grid.element.hidden = true;
+    }
     problem.hidden = found === null;
     if (found !== null) setText(problem, problemText(found));
     grid.element.classList.toggle("old", isAsking);
