@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { test } from "node:test";
+import { isLabError } from "../core/errors.ts";
 import { leftStaging, openStaging } from "./staging.ts";
 
 test("what a killed ingester left goes at the next start; what runs, and what other machines made, stays", async (t) => {
@@ -21,4 +22,16 @@ test("what a killed ingester left goes at the next start; what runs, and what ot
   const next = basename(await openStaging(data));
   const kept = ["ingest-elsewhere-99999999-abc", running, next];
   assert.deepEqual((await readdir(join(data, "staging"))).sort(), kept.sort());
+});
+
+test("a data folder that is a file is refused with its name and a way out", async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "staging-"));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const data = join(folder, "file");
+  await writeFile(data, "");
+  await assert.rejects(
+    openStaging(data),
+    (error) =>
+      isLabError(error, "STORE_DENIED") && error.message.includes(data) && /--data/.test(error.hint ?? ""),
+  );
 });

@@ -152,6 +152,12 @@ test("no password is in what is said or kept of an error", () => {
   }
 });
 
+test("a topic name that is refused stands in quotes, so that an empty one is seen", () => {
+  const refusal = protocolError("INVALID_TOPIC_EXCEPTION", false);
+  assert.match(classify(refusal, { ...attempt, topic: "" }).message, /^"" is not a topic name/);
+  assert.match(classify(refusal, { ...attempt, topic: "a b" }).message, /^"a b" is not a topic name/);
+});
+
 test("the message names what was tried", () => {
   assert.match(classify(refused, attempt).message, /one:9092, two:9092.*ECONNREFUSED/);
   assert.match(

@@ -63,8 +63,8 @@ function byProtocol(link: unknown, cause: unknown, attempt: Attempt): LabError |
       cause,
     });
   if (type === "INVALID_TOPIC_EXCEPTION")
-    return new LabError("USAGE", `${named} is not a topic name`, {
-      hint: "at most 249 of: letters, digits, dot, underscore, hyphen",
+    return new LabError("USAGE", `${JSON.stringify(named)} is not a topic name`, {
+      hint: "1 to 249 of: letters, digits, dot, underscore, hyphen",
       cause,
     });
   if (type === "MESSAGE_TOO_LARGE" || type === "RECORD_LIST_TOO_LARGE")

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -35,6 +35,35 @@ async function rival(t: TestContext, path: string) {
 
 const staleLock = (pid: number) =>
   JSON.stringify({ pid, startedAt: "", command: "node bin/lab.js up", token: "x" });
+
+test("a data folder that is a file, or is to lie in one, is refused with its name and a way out", async (t) => {
+  const file = join(await folder(t), "file");
+  await writeFile(file, "");
+  for (const path of [file, join(file, "data")])
+    await assert.rejects(
+      lockFolder(path),
+      (error) =>
+        isLabError(error, "STORE_DENIED") &&
+        error.message.includes(`${path} cannot be used: a file stands`) &&
+        /--data/.test(error.hint ?? ""),
+    );
+});
+
+const isRoot = process.getuid?.() === 0;
+
+test("a data folder that may not be written to is refused with its name and a way out", {
+  skip: isRoot && "root may write anywhere",
+}, async (t) => {
+  const path = await folder(t);
+  await chmod(path, 0o500);
+  for (const dataDir of [path, join(path, "data")])
+    await assert.rejects(
+      lockFolder(dataDir),
+      (error) =>
+        isLabError(error, "STORE_DENIED") &&
+        error.message.includes(`${dataDir} cannot be used: it cannot be made, or not be written to (EACCES)`),
+    );
+});
 
 test("the second lab on a folder is refused and told the pid of the first; a released lock is free", async (t) => {
   const path = await folder(t);

@@ -5,6 +5,7 @@ import { link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { LabError } from "../core/errors.ts";
+import { dataFolderError } from "./data-folder-error.ts";
 import { commandLine } from "./process-identity.ts";
 
 export type LockOwner = { pid: number; startedAt: string; command: string; token: string };
@@ -14,15 +15,22 @@ const FILE = "lab.lock";
 /** Long enough for a rival that saw the same stale lock to have done its rename. */
 const SETTLE_MS = 50;
 
-/** Takes the lock of `dataDir`, made if missing. LAB_RUNNING, naming the pid, while its owner lives. */
+/**
+ * Takes the lock of `dataDir`, made if missing. LAB_RUNNING, naming the pid, while its owner lives; STORE_DENIED or STORE_FULL where
+ * the folder cannot be made or written to.
+ */
 export async function lockFolder(dataDir: string, now: () => number = Date.now): Promise<FolderLock> {
-  await mkdir(dataDir, { recursive: true });
   const file = join(dataDir, FILE);
   const command = (await commandLine(process.pid)) ?? "";
   const startedAt = new Date(now()).toISOString();
   const mine: LockOwner = { pid: process.pid, startedAt, command, token: randomUUID() };
   const prepared = `${file}.${mine.token}`;
-  await writeFile(prepared, `${JSON.stringify(mine)}\n`);
+  try {
+    await mkdir(dataDir, { recursive: true });
+    await writeFile(prepared, `${JSON.stringify(mine)}\n`);
+  } catch (error) {
+    throw dataFolderError(error, dataDir);
+  }
   try {
     while (!(await isLinked(prepared, file))) {
       const owner = await readOwner(file);
