@@ -3,6 +3,7 @@
 import { LabError } from "../core/errors.ts";
 import type { Action, Add, CommitInfo, DomainMetadata, Metadata, Protocol, Remove } from "./actions.ts";
 import { isBlindAppend, isolationOf } from "./conflict.ts";
+import { partitionNames } from "./partition-names.ts";
 import { canonicalPath } from "./path.ts";
 import { checkDemands, checkWritable, isActive, unsupported, writerFeaturesOf } from "./protocol.ts";
 import { isRowTracked, withRowIds } from "./row-tracking.ts";
@@ -11,7 +12,7 @@ import { checkSchema } from "./schema-check.ts";
 import type { CommitRequest, Snapshot } from "./table.ts";
 import { checkProperties } from "./table-properties.ts";
 import { checkTypeChanges, widenOf } from "./type-widening.ts";
-import { checkDuties, mappingMode } from "./writer-duties.ts";
+import { checkDuties } from "./writer-duties.ts";
 
 export const ENGINE_INFO = "delta-stream-lab/0.1.0";
 
@@ -138,15 +139,4 @@ function checkFiles(
         `${path} has partition values for [${names}], the table for [${columns}]`,
       );
   }
-}
-
-/** As files name their partition columns: under column mapping by their physical names. */
-function partitionNames(metadata: Metadata): readonly string[] {
-  const { schemaString, partitionColumns } = metadata;
-  if (mappingMode(metadata) === "none") return partitionColumns;
-  const { fields } = parseSchema(schemaString);
-  return partitionColumns.map((column) => {
-    const physical = fields.find(({ name }) => name === column)?.metadata["delta.columnMapping.physicalName"];
-    return typeof physical === "string" ? physical : column;
-  });
 }

@@ -32,7 +32,10 @@ const ROWS = '"lab rows"';
 /** Level 1 is a third cheaper than the default 3 and gives files of the same size here. */
 const FORMAT = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, RETURN_STATS";
 
-/** Writes the rows; there must be some where there are no partition columns. UNSUPPORTED_FEATURE for a binary one. */
+/**
+ * Writes the rows; there must be some where there are no partition columns. UNSUPPORTED_FEATURE for a binary one, and where no column would be in a
+ * file.
+ */
 export async function writeRowFiles(options: WriteOptions): Promise<EncodedFile[]> {
   const { engine, schema, partitionColumns, stagingDir, signal } = options;
   requireOwnNames(schema);
@@ -40,6 +43,11 @@ export async function writeRowFiles(options: WriteOptions): Promise<EncodedFile[
     .filter((field) => !partitionColumns.includes(field.name) && field.type !== "void")
     .map((field) => columnOf(field))
     .join(", ");
+  if (columns === "")
+    throw new LabError("UNSUPPORTED_FEATURE", "rows cannot be written: no column would be in a file", {
+      hint: "add a column that is neither a partition column nor void",
+      details: { feature: "tables of partition columns alone" },
+    });
   const { combinations, matches } = await findCombinations(options);
   const describe = (row: Row, file: string, combination: number): EncodedFile => {
     const rows = Number(row.count);

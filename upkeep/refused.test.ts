@@ -110,3 +110,12 @@ test("a column that is named like a helper of ours is refused by name, and no ro
     await refusedWithoutTrace(one, new RegExp(`column "${name}"`));
   }
 });
+
+test("rows are not written where all columns are partition columns: a file would have none", async (t) => {
+  const one = await testTable(t, { id: "long" });
+  await demand(one, (await one.snapshot()).protocol, (now) => ({ ...now, partitionColumns: ["id"] }));
+  await assert.rejects(
+    overwriteRows(one.table, { ...one, select: "SELECT 2 AS id", replace: "table", signal }),
+    (error) => isLabError(error, "UNSUPPORTED_FEATURE") && /no column would be in a file/.test(error.message),
+  );
+});

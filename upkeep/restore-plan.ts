@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Add, DomainMetadata, Metadata, Protocol, Remove } from "../delta/actions.ts";
 import { fileKey } from "../delta/file-key.ts";
+import { partitionNames } from "../delta/partition-names.ts";
 import { writerFeaturesOf } from "../delta/protocol.ts";
 import type { Snapshot } from "../delta/table.ts";
 import { tombstoneOf } from "../delta/tombstone.ts";
@@ -27,8 +28,11 @@ export function planRestore(root: string, latest: Snapshot, target: Snapshot, no
   const live = new Map<string, Add>();
   for (const add of latest.files()) live.set(fileKey(root, add.path, add.deletionVector), add);
   const adds: Add[] = [];
+  // Other writers leave a null out; in a commit from here each column has its value.
+  const nulls = Object.fromEntries(partitionNames(target.metadata).map((name) => [name, null]));
   for (const add of target.files())
-    if (!live.delete(fileKey(root, add.path, add.deletionVector))) adds.push({ ...add, dataChange: true });
+    if (!live.delete(fileKey(root, add.path, add.deletionVector)))
+      adds.push({ ...add, partitionValues: { ...nulls, ...add.partitionValues }, dataChange: true });
   const going = [...live.values()];
   const metadata = restoredMetadata(latest.metadata, target.metadata);
   const protocol = raisedProtocol(latest.protocol, target.protocol);

@@ -9,6 +9,8 @@ import { collect, commit, committed, file, quick, removal, schema, signal } from
 import type { Snapshot } from "../delta/table.ts";
 import { restoreTable } from "./restore.ts";
 
+const DAY = { name: "day", type: "integer", nullable: true, metadata: {} } as const;
+
 async function table(t: TestContext, over: Partial<Parameters<typeof createTable>[1]> = {}) {
   const store = memoryStore({ name: t.name });
   const made = await createTable(store, { schema, ...over }, signal, quick);
@@ -270,4 +272,25 @@ test("offsets of a topic that was made anew since are not brought back", async (
     isLabError(error, "TOPIC_RESET"),
   );
   assert.equal((await made.latest(signal)).version, 2);
+});
+
+test("a restore brings back a file of whose partition values another writer left out the nulls", async (t) => {
+  const one = await table(t, {
+    schema: { ...schema, fields: [...schema.fields, DAY] },
+    partitionColumns: ["day"],
+  });
+  await one.write("a", undefined, { adds: [file("a", { partitionValues: { day: "1" } })] });
+  await one.store.put("b", Buffer.from("1234567890"), signal);
+  await one.store.put(
+    "_delta_log/00000000000000000002.json",
+    Buffer.from(JSON.stringify({ add: file("b") })),
+    signal,
+  );
+  await one.write(undefined, "b");
+  await restoreTable(one.made, { to: { version: 2 } }, signal);
+  const files = [...(await one.made.latest(signal)).files()];
+  assert.deepEqual(files.map(({ path, partitionValues }) => [path, partitionValues]).sort(), [
+    ["a", { day: "1" }],
+    ["b", { day: null }],
+  ]);
 });
