@@ -37,6 +37,8 @@ export type Change = Order & {
 
 export type Borrowed = { column: string; from: Order };
 
+export type Moved = { change: Change; from: number };
+
 /** Everything older than this is gone, whatever its key. `isSweep`: a snapshot tells all there is behind it, and is over (`snapshot-end.ts`). */
 export type Truncate = Order & { kind: "truncate"; isSweep?: boolean; timestampMs: number };
 
@@ -44,6 +46,8 @@ export type Truncate = Order & { kind: "truncate"; isSweep?: boolean; timestampM
 export type Folded = {
   changes: readonly Change[];
   truncates: readonly Truncate[];
+  /** Changes that came through another partition than an earlier one of their key, and of which nothing proves which is later: they are in neither. */
+  moved: readonly Moved[];
   /** How many changes a later one of the batch took the place of. */
   folded: number;
   /** How many times two changes of a key were put in an order that nothing proves (`compareOrder`). */

@@ -129,6 +129,25 @@ test("what nothing proves to be older than a truncate stays, as it does in a bat
   assert.deepEqual([behind.changes.length, behind.uncertain], [0, 0]);
 });
 
+test("of a key that came through two partitions, in an order that nothing proves, the one is told apart and not guessed", () => {
+  const told = [
+    set({ v: 1 }),
+    set({ v: 2 }, { partition: 1 }),
+    set({ v: 3 }),
+    set({ v: 4 }, { partition: 1 }),
+  ] as const;
+  const { changes, moved, folded: count } = fold([...told], []);
+  assert.deepEqual(
+    changes.map(({ row }) => JSON.parse(Buffer.from(row).toString())),
+    [{ id: 1, v: 3 }],
+  );
+  assert.deepEqual(moved, [
+    { change: told[1], from: 0 },
+    { change: told[3], from: 0 },
+  ]);
+  assert.equal(count, 1);
+});
+
 test("an order that nothing proves is counted", () => {
   assert.equal(folded([set({ v: 1 }), set({ v: 2 }, { partition: 1 })]).uncertain, 1);
   assert.equal(folded([set({ v: 1 }, { at: 1 }), set({ v: 2 }, { at: 2, partition: 1 })]).uncertain, 0);

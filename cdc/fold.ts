@@ -4,7 +4,7 @@
  */
 
 import { parseJsonExactly } from "../engine/json-parse.ts";
-import type { Borrowed, Change, Folded, Order, Truncate } from "./change.ts";
+import type { Borrowed, Change, Folded, Moved, Order, Truncate } from "./change.ts";
 import { isJsonObject, writeJson } from "./json-text.ts";
 import { type Comparison, compareOrder, comparePlaces, positionAfter } from "./position.ts";
 
@@ -18,6 +18,7 @@ export function fold(changes: Iterable<Change>, truncates: readonly Truncate[]):
   }
   const left: Change[] = [];
   const counts = { folded: 0, uncertain: 0 };
+  const moved: Moved[] = [];
   const compare = (a: Order, b: Order) => {
     const { order, isCertain } = compareOrder(a, b);
     if (!isCertain) counts.uncertain++;
@@ -33,26 +34,36 @@ export function fold(changes: Iterable<Change>, truncates: readonly Truncate[]):
       truncates.length === 0
         ? same
         : same.filter((change) => truncates.every((truncate) => !isOlder(change, truncate)));
-    const last = foldKey(standing, compare);
+    const known = moved.length;
+    const last = foldKey(standing, compare, moved);
     if (last) left.push(last);
-    counts.folded += same.length - (last ? 1 : 0);
+    counts.folded += same.length - (last ? 1 : 0) - (moved.length - known);
   }
-  return { changes: left, truncates: newest(truncates), ...counts };
+  return { changes: left, truncates: newest(truncates), moved, ...counts };
 }
 
 /**
  * What the changes of one key come to. With a change that has no position, or one that nothing proves, they have no order as a whole (it is newer than
  * what Kafka has before it, and that may be sent again): then one after the other in Kafka's order, each against what all before it came to, as single
- * batches would.
+ * batches would. What came through another partition and is not known to be later or earlier is put into `moved`.
  */
-function foldKey(same: Change[], compare: (a: Change, b: Change) => Comparison): Change | null {
+function foldKey(
+  same: Change[],
+  compare: (a: Change, b: Change) => Comparison,
+  moved: Moved[],
+): Change | null {
   const isOrdered = same.length > 1 && isSorted(same);
   if (!isOrdered) same.sort((a, b) => comparePlaces(a.place, b.place));
   return same.reduce<Change | null>((before, change) => {
     if (before === null) return change;
-    return isOrdered || compare(before, change).order < 0
-      ? applied(before, change)
-      : overtook(before, change);
+    if (isOrdered) return applied(before, change);
+    const { order, isCertain } = compare(before, change);
+    const from = before.place.partition;
+    if (!isCertain && from !== change.place.partition) {
+      moved.push({ change, from });
+      return before;
+    }
+    return order < 0 ? applied(before, change) : overtook(before, change);
   }, null);
 }
 

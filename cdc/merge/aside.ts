@@ -104,7 +104,7 @@ export function openAside(options: AsideOptions): Aside {
         const result = await applyUntilWon(
           {
             ...{ table, snapshot, keyColumns, schema: snapshot.schema, txns: [], readTxns: [], signal },
-            folded: { changes: deletes, truncates: [], folded: 0, uncertain: 0 },
+            folded: { changes: deletes, truncates: [], moved: [], folded: 0, uncertain: 0 },
             lab: (counts) => ({ changes: counts }),
           },
           // How long deletes are kept is said by the table that they are of.

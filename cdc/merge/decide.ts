@@ -49,11 +49,7 @@ export function decide(
   const { order, isCertain } = compareOrder(change, stored.order);
   const { order: before } = stored;
   if (!isCertain && before !== null && before.place.partition !== change.place.partition)
-    return {
-      kind: "refuse",
-      code: "KEY_MOVED_PARTITION",
-      message: `the key's last change came through partition ${before.place.partition}, and nothing tells which of the two is later`,
-    };
+    return { kind: "refuse", ...keyMoved(before.place.partition) };
   // A tombstone behind its delete tells nothing.
   if (change.kind === "delete" && change.position === null && stored.isDeleted) return { kind: "ignore" };
   if (order > 0) return written(change, stored, kept);
@@ -61,6 +57,14 @@ export function decide(
   const columns = stored.missing.filter((name) => !change.absent.includes(name));
   if (columns.length === 0) return { kind: "ignore" };
   return { kind: "fill", columns, missing: stored.missing.filter((name) => !columns.includes(name)) };
+}
+
+/** Why a change is refused whose key had one through another partition. */
+export function keyMoved(from: number) {
+  return {
+    code: "KEY_MOVED_PARTITION",
+    message: `the key's last change came through partition ${from}, and nothing tells which of the two is later`,
+  };
 }
 
 /** Whether a stored row, or a change, comes before a truncate for certain. */

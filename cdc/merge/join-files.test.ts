@@ -98,7 +98,7 @@ test("a joined file of which no row is left is not added", async (t) => {
 test("a merger goes on with its index after files were joined beside it: rows are found where they are now", async (t) => {
   const one = await mergeTable(t, COLUMNS, { merger: { compactEvery: 2 } });
   const expected = new Map<number, string>();
-  const until = Date.now() + 60_000;
+  const until = Date.now() + 120_000;
   let joins = 0;
   for (let at = 1; joins < 4 || at < 30; at++) {
     assert.ok(Date.now() < until, `${joins} times joined after ${at} batches`);

@@ -116,6 +116,7 @@ test("rows and positions are one commit, and a position that another moved is a 
   const folded = {
     changes: [upsert({ id: 1, name: "b" }, { at: 2 })],
     truncates: [],
+    moved: [],
     folded: 0,
     uncertain: 0,
   };
@@ -165,7 +166,7 @@ test("workers whose keys are in different partitions do not wait for each other,
   const [snapshot, other] = [await one.snapshot(), await testMerger(t, one)];
   const request = (change: Change, n: number) => ({
     ...{ table: one.table, snapshot, schema: snapshot.schema, keyColumns: key, readTxns: [], signal },
-    ...{ folded: { changes: [change], truncates: [], folded: 0, uncertain: 0 }, lab: () => ({}) },
+    ...{ folded: { changes: [change], truncates: [], moved: [], folded: 0, uncertain: 0 }, lab: () => ({}) },
     txns: [{ appId: `lab/c-${n}`, version: 1n }],
   });
   for (const [n, change] of [put("a", 1, 10), put("b", 1, 11), put("b", 1, 12)].entries()) {

@@ -256,6 +256,13 @@ test("a key that comes through another Kafka partition is refused unless its pos
     ...none,
     updated: 1,
   });
+  // In one batch, too.
+  const both = [upsert({ id: 3, name: "a" }), upsert({ id: 3, name: "b" }, { partition: 1, offset: 10 })];
+  const second = await one.apply(both);
+  assert.deepEqual(
+    second.kind === "refused" && second.changes.map(({ place, code }) => [place.offset, code]),
+    [[10n, "KEY_MOVED_PARTITION"]],
+  );
 });
 
 test("a key whose column gets a wider type with the batch is still that key", async (t) => {

@@ -7,7 +7,7 @@ import type { Change, Folded, Order } from "../change.ts";
 import { compareOrder, positionAfter } from "../position.ts";
 import type { Aside } from "./aside.ts";
 import type { Stored } from "./cdc-field.ts";
-import { decide } from "./decide.ts";
+import { decide, keyMoved } from "./decide.ts";
 import type { Demands } from "./demands.ts";
 import type { Found, KeyIndex, Located } from "./key-index.ts";
 import type { NewRow, Plan } from "./plan.ts";
@@ -54,9 +54,13 @@ export async function planBatch(options: PlanOptions): Promise<Planned> {
   const deleted = aside && staged.file ? await aside.find(staged.file.file, signal) : NOTHING.stored;
   const deletes: Change[] = [];
   const taken = new Map<number, Located>();
-  const refused = faultsOf(found).flatMap(({ at, code, message }) =>
+  const moved = folded.moved.map(({ change, from }) =>
+    refuse(change, { stage: "schema", ...keyMoved(from) }),
+  );
+  const faults = faultsOf(found).flatMap(({ at, code, message }) =>
     at.map((one) => refuse(changeAt(one), { stage: "schema", code, message })),
   );
+  const refused = [...moved, ...faults];
   const rows: NewRow[] = [];
   let uncertain = 0;
   /** Rows that are as new as a change of the batch. */
