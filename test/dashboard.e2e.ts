@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, type TestContext, test } from "node:test";
 import type { Browser } from "playwright-core";
+import { FAULTS, type FaultName } from "../dashboard/chaos.ts";
 import type { Progress } from "../dashboard/work.ts";
 import { type FakeLab, fakeLab } from "./support/fake-lab.ts";
 import { serveFakeLab } from "./support/fake-page.ts";
@@ -447,6 +448,32 @@ test("where two versions cannot be compared, no rows of others stand below the r
   await page.page.goBack();
   await until("the rows again", async () => /3 → 7/.test(await page.text("#compare-line")));
   assert.equal(await grid.isVisible(), true);
+});
+
+test("on a phone, what a fault did is in sight of whoever pressed its button, however far below that is", async (t) => {
+  const lab = fakeLab();
+  lab.control.chaos = {
+    refusals: async () =>
+      Object.fromEntries(FAULTS.map(({ name }) => [name, null])) as Record<FaultName, null>,
+    cause: async () => ({ did: ["three messages with a new field sent"] }),
+    heal: async () => {},
+  };
+  const { open } = await start(t, lab);
+  const page = await open("/t/orders/break?token=secret", { width: 360, height: 740, bypassCSP: true });
+  await page.showsVersion((version) => version === 12);
+  const button = page.page.getByRole("button", { name: "Change the schema" });
+  await button.click();
+  const did = page.page.getByText("three messages with a new field sent");
+  await did.waitFor();
+  await button.scrollIntoViewIfNeeded();
+  const [said, scroller] = [
+    await did.boundingBox(),
+    await page.page.locator("#view-break .break-columns").boundingBox(),
+  ];
+  assert.ok(said!.y >= scroller!.y && said!.y + said!.height <= scroller!.y + scroller!.height);
+  assert.equal(await button.isVisible(), true);
+  assert.deepEqual(await seriousFindings(page.page), []);
+  assert.ok((await page.overflow()) <= 0);
 });
 
 test("however many tables there are, the one that is looked at is in sight in their list", async (t) => {
