@@ -52,11 +52,11 @@ test("a topic that nobody stamps is not spoken of", () => {
   assert.deepEqual(auditInfos("t", [counts]), []);
 });
 
-test("pairs are those that a commit tells apart, and none where nobody stamps", () => {
+test("pairs are those that a commit tells apart, and windows of messages without a stamp are among them", () => {
   const counts = createAuditCounts();
   const bare = { headers: [], value: null, timestampMs: NOON + 1 };
   counts.received(bare);
-  assert.deepEqual([counts.size, counts.pairs()], [0, []]);
+  assert.deepEqual([counts.size, counts.pairs().length, counts.hasStamps], [1, 1, false]);
   for (const one of [
     bare,
     message("a", 0),
@@ -67,6 +67,7 @@ test("pairs are those that a commit tells apart, and none where nobody stamps", 
     counts.received(one);
   const told = auditInfos("t", [counts]).flatMap(({ windows }) => windows);
   assert.deepEqual([counts.size, new Set(counts.pairs()).size, told.length], [4, 4, 4]);
+  assert.equal(counts.hasStamps, true);
 });
 
 test("counted in parts or at once, it is the same", () => {

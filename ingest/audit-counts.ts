@@ -21,7 +21,9 @@ export type AuditCounts = {
   /** Counts what the other one counted, too. */
   add(other: AuditCounts): void;
   readonly runs: readonly Run[];
-  /** How many pairs of an origin and a window they have; none where no message had a stamp, as nobody audits the topic then. */
+  /** Some message had a stamp: where none has, nobody audits the topic, and a commit says nothing of it. */
+  readonly hasStamps: boolean;
+  /** How many pairs of an origin and a window they have; of messages without a stamp the origin is nobody. */
   readonly size: number;
   /** Each of these pairs by a name that it has in all counts. */
   pairs(): string[];
@@ -79,14 +81,15 @@ export function createAuditCounts(): AuditCounts {
     get runs() {
       return all();
     },
+    get hasStamps() {
+      return runs.size > 0;
+    },
     get size() {
-      if (runs.size === 0) return 0;
       let size = unstamped.size;
       for (const { windows } of runs.values()) size += windows.size;
       return size;
     },
     pairs() {
-      if (runs.size === 0) return [];
       return all().flatMap(({ origin, epoch, windows }) =>
         [...windows.keys()].map((start) => `${start}/${epoch}/${origin}`),
       );

@@ -202,7 +202,8 @@ class World {
   endEncode(): void {
     const chunk = this.encoding.shift();
     if (chunk === undefined) return;
-    this.feed({ type: "encoded", chunk, auditPairs: pairsOf(this.buffers.get(chunk) ?? []) });
+    const auditPairs = pairsOf(this.buffers.get(chunk) ?? []);
+    this.feed({ type: "encoded", chunk, auditPairs, hasStamps: auditPairs.length > 0 });
   }
 
   /** Another worker, in possession for a while, moves a position. */

@@ -324,7 +324,9 @@ test("each test that SPEC.md names is there", () => {
 
 test("a commit is split where it would count more audited pairs than one may, and what is left follows", () => {
   const small = initialState({ ...limits, auditPairs: 3, chunkBytes: 100 });
-  const encoded = (chunk: number, ...auditPairs: string[]): Event => ({ type: "encoded", chunk, auditPairs });
+  const encoded = (chunk: number, ...auditPairs: string[]): Event => ({
+    ...({ type: "encoded", chunk, auditPairs, hasStamps: true } as const),
+  });
   const events = [assigned, positions(0n), fetched(0n, 10n), fetched(10n, 20n), fetched(20n, 30n)];
   const waiting = run(
     [...events, encoded(1, "a", "b"), encoded(2, "b", "c"), { type: "tick", nowMs: 1000 }],
@@ -338,6 +340,19 @@ test("a commit is split where it would count more audited pairs than one may, an
   assert.deepEqual(second.effects, [
     { type: "commit", commit: 5, chunks: [3], settled: new Map([[0, 30n]]) },
   ]);
+});
+
+test("windows of messages without a stamp count where a chunk of their commit has stamps, and only there", () => {
+  const small = initialState({ ...limits, auditPairs: 3, chunkBytes: 100 });
+  const encoded = (chunk: number, hasStamps: boolean, ...auditPairs: string[]): Event => ({
+    ...({ type: "encoded", chunk, auditPairs, hasStamps } as const),
+  });
+  const events = [assigned, positions(0n), fetched(0n, 10n), fetched(10n, 20n), fetched(20n, 30n)];
+  const bare = [encoded(1, false, "a", "b", "c"), encoded(2, false, "d", "e")];
+  const waiting = run([...events, ...bare, { type: "tick", nowMs: 1000 }], small).state;
+  const committed = (last: Event) => step(waiting, last).effects.map((one) => "chunks" in one && one.chunks);
+  assert.deepEqual(committed(encoded(3, false, "f")), [[1, 2, 3]]);
+  assert.deepEqual(committed(encoded(3, true, "f")), [[1, 2]]);
 });
 
 test("a chunk that counts as many audited pairs as a commit may grows no more, and is committed", () => {

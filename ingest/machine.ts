@@ -27,8 +27,8 @@ export type Event =
       openAuditPairs?: number;
       nowMs: number;
     }
-  /** `auditPairs` names each pair of an origin and a window in the chunk; absent: nobody audits the topic. */
-  | { type: "encoded"; chunk: number; auditPairs?: readonly string[] }
+  /** `auditPairs` names each pair of an origin and a window in the chunk; a commit counts them where some chunk of it `hasStamps`. */
+  | { type: "encoded"; chunk: number; auditPairs?: readonly string[]; hasStamps?: boolean }
   | { type: "committed"; commit: number }
   /** The commit did not come about and never will: lost to another worker, table changed, or given up. */
   | { type: "rejected"; commit: number }
@@ -209,6 +209,7 @@ function accept(state: State, event: Of<"fetched">): Step {
         next: new Map(),
         stage: "open",
         auditPairs: [],
+        hasStamps: false,
       }),
     };
     chunk.rows += event.rows;
@@ -240,9 +241,10 @@ function countedFrom(state: State, nowMs: number): State {
 
 function chunkEncoded(state: State, event: Of<"encoded">): Step {
   if (state.encoding !== event.chunk) return stay(state);
+  const { auditPairs = [], hasStamps = false } = event;
   const chunks = state.chunks.map(
     (chunk): Chunk =>
-      chunk.id === event.chunk ? { ...chunk, stage: "encoded", auditPairs: event.auditPairs ?? [] } : chunk,
+      chunk.id === event.chunk ? { ...chunk, stage: "encoded", auditPairs, hasStamps } : chunk,
   );
   return andThen(
     stay({ ...state, chunks, encoding: null }),
@@ -403,9 +405,11 @@ function commitNext(state: State): Step {
 /** The oldest chunks whose pairs one commit may count: as many as fit, and one at least. */
 function withinAudit(waiting: readonly Chunk[], most: number): readonly Chunk[] {
   const pairs = new Set<string>();
+  let isAudited = false;
   const split = waiting.findIndex((chunk, at) => {
     for (const pair of chunk.auditPairs) pairs.add(pair);
-    return at > 0 && pairs.size > most;
+    isAudited ||= chunk.hasStamps;
+    return at > 0 && isAudited && pairs.size > most;
   });
   return split < 0 ? waiting : waiting.slice(0, split);
 }

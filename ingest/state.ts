@@ -30,8 +30,10 @@ export type Chunk = {
   /** Per partition: one past its last offset in this chunk. */
   next: ReadonlyMap<number, bigint>;
   stage: "open" | "sealed" | "encoding" | "encoded";
-  /** What an audit counts apart in it; none before it is encoded, and where nobody audits the topic. */
+  /** What an audit counts apart in it; none before it is encoded. */
   auditPairs: readonly string[];
+  /** Some message in it is audited. */
+  hasStamps: boolean;
 };
 
 export type Commit = { id: number; chunks: readonly number[]; settled: ReadonlyMap<number, bigint> };

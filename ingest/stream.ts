@@ -74,6 +74,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
    */
   let nextBytes = roomFor(deps.chunkBytes);
   const spare = createSpareMemory();
+  let isAudited = false;
   let startedGeneration = -1;
   let isReadingEnds = false;
 
@@ -203,7 +204,8 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
     if (content.spent) spare.giveBack(content.spent);
     content.spent = null;
     tellOfChunk({ metrics, content, messages, seconds: (now() - startedMs) / 1000 });
-    dispatch({ type: "encoded", chunk: id, auditPairs: content.audit.pairs() });
+    const { audit } = content;
+    dispatch({ type: "encoded", chunk: id, auditPairs: audit.pairs(), hasStamps: audit.hasStamps });
   }
 
   async function commit(effect: Extract<Effect, { type: "commit" }>, signal: AbortSignal): Promise<void> {
@@ -251,9 +253,12 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
       );
   }
 
+  /** None as long as no message had a stamp: of a topic that nobody audits a commit counts nothing. */
   function openAuditPairs(): number {
     const last = state.chunks.at(-1);
-    return last?.stage === "open" ? (chunks.get(last.id)?.audit.size ?? 0) : 0;
+    const audit = last?.stage === "open" ? chunks.get(last.id)?.audit : undefined;
+    isAudited ||= audit?.hasStamps ?? false;
+    return isAudited ? (audit?.size ?? 0) : 0;
   }
 
   function drop(): void {
