@@ -29,6 +29,8 @@ export type Context = {
   openLog(options?: { clear?: () => void }): Promise<Log>;
   /** What every command takes. */
   common: Values<typeof COMMON>;
+  /** What was typed after the command's name. */
+  words: readonly string[];
   /** The lab.yaml of the working directory, if there is one. */
   lab: LabYaml | null;
   /** Every command there is, loaded. */

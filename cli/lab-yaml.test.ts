@@ -85,6 +85,11 @@ test("an unknown key is told with the near ones and the allowed ones", () => {
     /did you mean partitionBy\?.*allowed here: topic, table, format/,
   );
   refuses("stor: x\n", "lab.yaml:1: stor is no key of lab.yaml", /did you mean store\?/);
+  refuses(
+    "streams:\n  - topc: a\n    table: t\n",
+    "lab.yaml:2: streams[0].topc is no key of lab.yaml",
+    /did you mean topic\?/,
+  );
 });
 
 const WRONG: [yaml: string, message: string, hint: RegExp][] = [

@@ -207,7 +207,9 @@ export function parseLabYaml(text: string, file: string): LabYaml {
   const value: unknown = document.toJS() ?? {};
   const checked = Schema.safeParse(value);
   if (checked.success) return { ...checked.data, file };
-  const [issue] = checked.error.issues;
+  const { issues } = checked.error;
+  // A key that is spelt wrongly is why another one is missing.
+  const issue = issues.find(({ code }) => code === "unrecognized_keys") ?? issues[0];
   throw explain(issue as z.core.$ZodIssue, value, { document, lines, file, schema: labJsonSchema() });
 }
 

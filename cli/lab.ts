@@ -74,7 +74,7 @@ async function runCommand(
   parsed: { flags: Record<string, string | string[]>; args: string[] },
   process: LabProcess & { screen: Context["screen"] },
 ): Promise<number> {
-  const { env, stdin, screen } = process;
+  const { argv, env, stdin, screen } = process;
   const common = readSettings(COMMON, { flags: parsed.flags, env });
   const lab = await readLabYaml(common.config);
   const file = lab === null ? {} : { file: (await import("./lab-yaml.ts")).labText(lab) };
@@ -85,7 +85,7 @@ async function runCommand(
   const signal = lifecycle?.signal ?? new AbortController().signal;
   try {
     const context: Context = {
-      ...{ signal, screen, common, lab, commands: loadAll, env, stdin },
+      ...{ signal, screen, common, lab, commands: loadAll, env, stdin, words: argv.slice(1) },
       openLog: ({ clear } = {}) => openLog(command.name, { screen, common }, clear),
     };
     return (await command.run(context, values, parsed.args)) ?? 0;

@@ -26,6 +26,7 @@ import { kafkaPart, s3Part } from "./lab-services.ts";
 import type { LabYaml } from "./lab-yaml.ts";
 import { showStatus } from "./live-status.ts";
 import { serveSupervisor } from "./serve-supervisor.ts";
+import { startAgain } from "./start-again.ts";
 import { demoFile, type PlannedChild, planUp, type UpPlan } from "./up-plan.ts";
 import { createTopics, makeBucket, startInTurns, tableVersions } from "./up-steps.ts";
 import { UPKEEP_DEFAULT, upkeepSetting } from "./upkeep-plan.ts";
@@ -174,7 +175,9 @@ async function runLab(
   } catch (error) {
     await supervisor.stop();
     if (!signal.aborted) throw error;
-    screen.note(`Stopped before all was started. Start again with: ${startAgain(context)}`);
+    screen.note(
+      `Stopped before all was started. Start again with: ${startAgain(context.words, context.env)}`,
+    );
     return 0;
   } finally {
     signal.removeEventListener("abort", giveUp);
@@ -290,10 +293,5 @@ async function stopParts(
   const told = versions.slice(0, MOST_VERSIONS).join(", ");
   const more = versions.length > MOST_VERSIONS ? ` and ${versions.length - MOST_VERSIONS} more` : "";
   const at = versions.length > 0 ? ` at ${told}${more}` : "";
-  screen.note(`Stopped${at}. Start again with: ${startAgain(context)}`);
-}
-
-/** As it was started this time. */
-function startAgain({ env }: Context): string {
-  return env.npm_lifecycle_event === "start" ? "npm start" : "lab up";
+  screen.note(`Stopped${at}. Start again with: ${startAgain(context.words, context.env)}`);
 }
