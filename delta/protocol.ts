@@ -29,6 +29,7 @@ const WRITABLE = new Set([
   "appendOnly",
   "changeDataFeed",
   "checkConstraints",
+  "checkpointProtection",
   "clustering",
   "columnMapping",
   "deletionVectors",

@@ -3,6 +3,7 @@ import { type TestContext, test } from "node:test";
 import { isLabError } from "../core/errors.ts";
 import { createTable } from "../delta/create.ts";
 import { openTable, readVersion } from "../delta/open.ts";
+import { writerFeaturesOf } from "../delta/protocol.ts";
 import { memoryStore } from "../delta/store/memory.ts";
 import { collect, commit, committed, file, quick, schema, signal } from "../delta/table.fixture.ts";
 import { cleanupLog } from "./cleanup.ts";
@@ -194,6 +195,20 @@ test("sidecars that no checkpoint names go once they are a day old", async (t) =
   pass(DAY + 1);
   assert.equal((await cleanupLog(table, { now }, signal)).deleted.sidecars, 1);
   assert.equal((await log()).includes("_sidecars/used.parquet"), true);
+});
+
+test("a table that protects its checkpoints, as one does that lost a feature, is written, and no version of it goes", async (t) => {
+  const { table, now, log } = await daily(t, 60, { every: 10 });
+  const { protocol } = await table.latest(signal);
+  const writerFeatures = [...writerFeaturesOf(protocol), "checkpointProtection"];
+  committed(await commit(table, { protocol: { minReaderVersion: 1, minWriterVersion: 7, writerFeatures } }));
+  committed(await commit(table, { adds: [file("more")] }));
+  const before = await log();
+  await assert.rejects(
+    cleanupLog(table, { now }, signal),
+    (error) => isLabError(error, "UNSUPPORTED_FEATURE") && error.message.includes("checkpointProtection"),
+  );
+  assert.deepEqual(await log(), before);
 });
 
 test("a dry run deletes nothing and says what would go", async (t) => {

@@ -8,7 +8,7 @@ import type { CheckpointRow } from "../delta/checkpoint-row.ts";
 import { fromCheckpoint } from "../delta/load.ts";
 import { type CheckpointFiles, type LogListing, listLog, segmentsTo } from "../delta/log-list.ts";
 import { parseLogName, SIDECAR_FOLDER, VERSIONED_PREFIX } from "../delta/log-names.ts";
-import { checkWritable } from "../delta/protocol.ts";
+import { checkWritable, unsupported, writerFeaturesOf } from "../delta/protocol.ts";
 import type { Store, StoredObject } from "../delta/store/store.ts";
 import type { Snapshot, Table } from "../delta/table.ts";
 import { isLogCleanupEnabled, logRetentionMs } from "../delta/table-properties.ts";
@@ -67,6 +67,9 @@ export async function cleanupLog(
   const { isDryRun = false, onProgress } = options;
   const snapshot = await table.latest(signal);
   checkWritable(snapshot.protocol, snapshot.metadata);
+  // Versions from before a feature was dropped must not go one by one (Delta's checkpoint protection): here none goes.
+  if (writerFeaturesOf(snapshot.protocol).has("checkpointProtection"))
+    throw unsupported("checkpointProtection (cleanup of the log)", "written");
   const { configuration } = snapshot.metadata;
   const nowMs = (options.now ?? Date.now)();
   const retainMs = logRetentionMs(configuration);
