@@ -76,7 +76,9 @@ async function wantedNames(walk: Walk, folder: string): Promise<string[]> {
     return names;
   } catch (error) {
     walk.signal.throwIfAborted();
-    if (isGone(error)) return [];
+    // A file in the store's own place is a mistake, and no empty store.
+    const isFile = folder === "" && (error as NodeJS.ErrnoException).code === "ENOTDIR";
+    if (isGone(error) && !isFile) return [];
     throw diskError(error, folder);
   }
 }

@@ -165,6 +165,12 @@ test("a file where a folder is needed is an error that says so", async () => {
   await assert.rejects(store.put("taken/x", body, signal), (error) => isLabError(error, "STORE_DENIED"));
 });
 
+test("a store whose own place is a file is no empty store", async () => {
+  const file = join(await emptyFolder(), "afile");
+  await writeFile(file, "");
+  await assert.rejects(listed(localStore(file), ""), (error) => isLabError(error, "STORE_DENIED"));
+});
+
 test("a file to put that does not exist is named in the error", async () => {
   const folder = await emptyFolder();
   const gone = join(folder, "gone.parquet");
