@@ -156,6 +156,7 @@ test("each kind of version has its shape and its words", () => {
     ],
     [{ operation: "DELETE", rowsAdded: "0", rowsRemoved: "3", filesRemoved: 1 }, "change", "3 rows removed"],
     [{ operation: "MERGE", rowsRemoved: null }, "change", "10 rows added, rows removed not counted"],
+    [{ operation: "MERGE", rowsRemoved: "0" }, "append", "10 rows added"],
     [{ operation: "ADD COLUMNS", rowsAdded: "0", filesAdded: 0 }, "schema", "0 rows added"],
     [{ operation: "RESTORE", rowsRemoved: "5" }, "restore", "10 rows added, 5 rows removed"],
     [{ rowsAdded: "0", filesAdded: 0 }, "other", "0 rows added"],

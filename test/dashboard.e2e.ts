@@ -125,6 +125,7 @@ test("a version that is not there, and one whose files are gone, say so and show
   await until("the schema", async () => /order_id/.test(await page.text("#view-schema")));
   const other = await open("/t/nothere");
   await until("the notice", async () => /There is no table nothere/.test(await other.text("#notice")));
+  assert.equal(await other.text("#version-line"), "No such table");
 });
 
 test("what a message holds is text, also in the dialog of a whole row", async (t) => {

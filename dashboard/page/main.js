@@ -22,7 +22,15 @@ import { marksKeeper } from "./marks.js";
 import { panelsView, tabsView } from "./panels.js";
 import { timeView } from "./scrubber.js";
 import { sqlView } from "./sql.js";
-import { currentVersion, historyOf, holdState, initialState, summaryOf, view } from "./state.js";
+import {
+  currentVersion,
+  historyOf,
+  holdState,
+  initialState,
+  isUnknownTable,
+  summaryOf,
+  view,
+} from "./state.js";
 import { isTyping } from "./timeline-keys.js";
 import { upkeepView } from "./upkeep.js";
 import { versionKeeper } from "./versions.js";
@@ -189,11 +197,7 @@ function notice(
   /** @type {State["tables"]} */ tables,
 ) {
   const box = byId("notice");
-  const isUnknown =
-    route.table !== null &&
-    tables !== null &&
-    !tables.problem &&
-    !tables.tables.some(({ name }) => name === route.table);
+  const isUnknown = isUnknownTable({ route, tables });
   const oldest = kept?.entries[0]?.version ?? 0;
   const newest = kept?.entries.at(-1)?.version ?? 0;
   const isGone =

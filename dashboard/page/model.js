@@ -14,7 +14,8 @@ export function kindOf({ operation, rowsAdded, rowsRemoved, filesAdded }) {
   if (/^OPTIMIZE|^REORG/.test(operation)) return "optimize";
   if (/^RESTORE/.test(operation)) return "restore";
   if (/COLUMN|TBLPROPERTIES|PROTOCOL|CONSTRAINT/.test(operation)) return "schema";
-  if (Number(rowsRemoved ?? 0) > 0 || /^DELETE|^UPDATE|^MERGE/.test(operation)) return "change";
+  if (rowsRemoved === null ? /^DELETE|^UPDATE|^MERGE/.test(operation) : Number(rowsRemoved) > 0)
+    return "change";
   return Number(rowsAdded ?? 0) > 0 || filesAdded > 0 ? "append" : "other";
 }
 

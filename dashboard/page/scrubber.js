@@ -5,7 +5,7 @@ import { pinchZooms, wheelZooms } from "./gestures.js";
 import { goToForm } from "./goto.js";
 import { nextMark, spoken } from "./model.js";
 import { overviewStrip } from "./overview.js";
-import { currentVersion, historyOf, marksOfTable, view } from "./state.js";
+import { currentVersion, historyOf, isUnknownTable, marksOfTable, view } from "./state.js";
 import { drawCursor, drawVersions } from "./strip.js";
 import { stripColours } from "./strip-colours.js";
 import { connectKeys } from "./timeline-keys.js";
@@ -233,10 +233,11 @@ export function timeView({ pin, goLive, find, compare }) {
       currentVersion(state),
       historyOf(state),
       state.route.table,
+      isUnknownTable(state),
       state.route.version === null,
       marksOfTable(state),
     ],
-    (version, history, table, isLive, marks) => {
+    (version, history, table, isUnknown, isLive, marks) => {
       const wasThere = isInSight();
       const isMoved = version !== current;
       current = version;
@@ -251,7 +252,7 @@ export function timeView({ pin, goLive, find, compare }) {
         isOldest: entry === undefined || entry === drawn.entries[0],
         isNewest: entry === undefined || entry === drawn.entries.at(-1),
       });
-      byId("version-line").replaceChildren(...versionLine(entry, history, table, marks));
+      byId("version-line").replaceChildren(...versionLine(entry, history, table, isUnknown, marks));
     },
   );
   return {

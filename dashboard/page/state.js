@@ -96,6 +96,13 @@ export function view(pick, render) {
 export const summaryOf = ({ tables, route }) =>
   tables?.tables.find((table) => table.name === route.table) ?? null;
 
+/** Whether a table is asked for that is not there. @param {Pick<State, "route" | "tables">} state */
+export const isUnknownTable = ({ route, tables }) =>
+  route.table !== null &&
+  tables !== null &&
+  !tables.problem &&
+  !tables.tables.some(({ name }) => name === route.table);
+
 /** The history if it belongs to the chosen table. @param {State} state */
 export const historyOf = ({ history, route }) => (history?.table === route.table ? history : null);
 

@@ -10,13 +10,14 @@ const UNREADABLE = "its files are gone: cannot be read";
 
 /**
  * @param {VersionEntry | undefined} entry @param {import("./state.js").History | null} history @param {string | null} table
- * @param {import("../tables.ts").VersionMarks} marks @returns {(Node | string)[]}
+ * @param {boolean} isUnknown There is no such table. @param {import("../tables.ts").VersionMarks} marks @returns {(Node | string)[]}
  */
-export function versionLine(entry, history, table, marks) {
+export function versionLine(entry, history, table, isUnknown, marks) {
   if (history?.problem)
     return [`The log cannot be read: ${history.problem.message} (${history.problem.code})`];
-  if (entry === undefined)
-    return [table === null ? "No table yet" : history?.isLoaded ? "No versions" : "Reading the log..."];
+  if (entry === undefined && table === null) return ["No table yet"];
+  if (entry === undefined && isUnknown) return ["No such table"];
+  if (entry === undefined) return [history?.isLoaded ? "No versions" : "Reading the log..."];
   const { isReadable, hasCheckpoint } = marksOf(marks, entry.version);
   const facts = [
     entry.operation,
