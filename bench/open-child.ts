@@ -22,7 +22,8 @@ else {
     files = snapshot.numFiles;
     if (step === "list") {
       files = 0;
-      for (const _ of snapshot.files()) files++;
+      // A file's statistics may stay packed until they are read.
+      for (const { stats } of snapshot.files()) if (stats !== undefined) files++;
     }
   }
   const seconds = (performance.now() - startedMs) / 1000;

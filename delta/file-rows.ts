@@ -210,7 +210,8 @@ export function fileRows(root: string): FileRows {
       const isLive = (row: number) => isLiveAt(row, version);
       const end = since.length;
       if (matches === undefined && mayHold === undefined && filters.length === 0) {
-        for (let row = 0; row < end; row++) if (isLive(row)) yield fileAt(row);
+        // Of all files at once most are asked, and an object that asks later is the larger one.
+        for (let row = 0; row < end; row++) if (isLive(row)) yield addAt(row, stats.get(row));
         return;
       }
       const live = kept.of(version, end, isLive);
