@@ -92,6 +92,11 @@ const QUERY = {
         },
         ...{ oursMs: same(350), peerMs: same(700), ratio: same(0.5) },
       },
+      ...(["statistics", "values"] as const).map((filter) => ({
+        ...({ filter, peer: "delta_scan", process: "fresh", warmUps: 10 } as const),
+        ...{ oursMs: same(filter === "values" ? 110 : 90), peerMs: same(100) },
+        ...{ ratio: same(filter === "values" ? 1.1 : 0.9), filesRead: { read: 2, total: 2_000 } },
+      })),
       ...[0.75, 1.25].map((ratio) => ({
         ...({ filter: "values", peer: "read_parquet", process: "warm", warmUps: 10 } as const),
         ...{ oursMs: same(100 * ratio), peerMs: same(100), ratio: same(ratio) },
@@ -212,6 +217,11 @@ test("a goal is reached or not by the median of what was measured", () => {
     ["p99 from produced to visible, 3,000 messages/s, flush after 1 s", "1,200 ms", true],
     ["CPU at 3,000 messages/s of 2 KB", "12.5 %", false],
     ["peak memory, up to 200 partitions", "300 MiB", true],
+    [
+      "a filter's time by delta_scan's where files are left out, table opened anew, 2,000 small files",
+      "0.90",
+      true,
+    ],
     ["a filter's time by bare read_parquet's, table open, 100 files of 100,000 rows", "1.05", true],
     ["a filter's time by bare read_parquet's, table open, 2,000 small files", "1.25", false],
     ["first row of `lab query` on 100 files, compiled", "312 ms", true],
