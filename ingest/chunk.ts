@@ -52,7 +52,8 @@ export type ChunkContent = {
   evolvedInput: StructType | undefined;
 };
 
-const LEAST_CAPACITY = 1 << 20;
+/** Bytes; a chunk takes so much at least. */
+export const LEAST_CAPACITY = 1 << 20;
 
 /**
  * Without `raw`, an empty batch, `capacityBytes` is the room that is taken for values at once: about what will come saves it from being moved

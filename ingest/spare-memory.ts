@@ -4,6 +4,7 @@
  */
 
 import type { RawBatch } from "../engine/raw-batch.ts";
+import { LEAST_CAPACITY } from "./chunk.ts";
 
 export type SpareMemory = {
   /** Empty, of whatever size; null where none waits. */
@@ -18,8 +19,6 @@ export type SpareMemory = {
 const MOST_KEPT = 2;
 /** Chunks of a trickle differ: memory this many times what comes is worth keeping. */
 const FITTING = 4;
-/** Not worth letting go. */
-const LEAST_BYTES = 1 << 20;
 
 /** Holds none. */
 export function createSpareMemory(): SpareMemory {
@@ -34,7 +33,7 @@ export function createSpareMemory(): SpareMemory {
       if (free.length < MOST_KEPT) free.push(raw);
     },
     settle(nextBytes) {
-      const most = Math.max(FITTING * nextBytes, LEAST_BYTES);
+      const most = Math.max(FITTING * nextBytes, LEAST_CAPACITY);
       free = free.filter(({ capacityBytes }) => capacityBytes <= most);
     },
   };

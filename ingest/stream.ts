@@ -74,6 +74,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
    */
   let nextBytes = roomFor(deps.chunkBytes);
   const spare = createSpareMemory();
+  /** Some message had a stamp. */
   let isAudited = false;
   let startedGeneration = -1;
   let isReadingEnds = false;
@@ -108,6 +109,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
         chunks.set(effect.chunk, content);
         const { verdicts, recordGeneration } = writer.resume;
         if (batch) appendBatch(content, batch, verdicts.get(batch.partition), recordGeneration);
+        isAudited ||= content.audit.hasStamps;
         break;
       }
       case "encode":
@@ -256,9 +258,7 @@ export function createStream(options: StreamOptions, deps: StreamDeps): Stream {
   /** None as long as no message had a stamp: of a topic that nobody audits a commit counts nothing. */
   function openAuditPairs(): number {
     const last = state.chunks.at(-1);
-    const audit = last?.stage === "open" ? chunks.get(last.id)?.audit : undefined;
-    isAudited ||= audit?.hasStamps ?? false;
-    return isAudited ? (audit?.size ?? 0) : 0;
+    return isAudited && last?.stage === "open" ? (chunks.get(last.id)?.audit.size ?? 0) : 0;
   }
 
   function drop(): void {

@@ -1,17 +1,17 @@
 /** Optimize: small files become few, or all rows are put in Z-order. Rows stay what they are, so readers and appenders need not notice. */
 
 import { LabError } from "../core/errors.ts";
-import type { Add, Remove } from "../delta/actions.ts";
+import type { Add } from "../delta/actions.ts";
 import { checkRequest } from "../delta/commit-actions.ts";
 import { fileKey } from "../delta/file-key.ts";
 import { sumBytes, sumRows } from "../delta/file-totals.ts";
 import { checkWritable } from "../delta/protocol.ts";
 import { checkRowsMayMove } from "../delta/row-tracking.ts";
-import type { CommitRequest, Snapshot, Table } from "../delta/table.ts";
+import type { Snapshot, Table } from "../delta/table.ts";
 import { targetFileSize } from "../delta/table-properties.ts";
-import { tombstoneOf } from "../delta/tombstone.ts";
 import { CURRENT } from "../engine/row-expression.ts";
 import { type Bin, byPartition, type Packing, packBins } from "./bins.ts";
+import { type JoinRequest, joinParameters, joinRequest } from "./join-request.ts";
 import { openWorkbench, type Workbench, type WorkbenchOptions } from "./workbench.ts";
 import { withCurve, ZORDER_TAG, zorderPaths } from "./zorder.ts";
 
@@ -77,11 +77,7 @@ export async function optimize(table: Table, options: OptimizeOptions): Promise<
   };
   if (bins.length === 0) return result;
   const total = bins.reduce((sum, bin) => sum + sumBytes(bin), 0);
-  const parameters = {
-    predicate: "[]",
-    zOrderBy: JSON.stringify(zorder ?? []),
-    auto: String(rule === "tiered"),
-  };
+  const parameters = joinParameters({ zorder: zorder ?? [], isAuto: rule === "tiered" });
   const bench = await openWorkbench(table, options);
   try {
     const write = (bin: Bin) =>
@@ -225,34 +221,8 @@ function requestOf(
   readSnapshot: Snapshot,
   joined: readonly Joined[],
   options: { parameters: Record<string, string>; startedMs: number; nowMs: number },
-): CommitRequest & { adds: readonly Add[]; removes: readonly Remove[] } {
+): JoinRequest {
   const { parameters, startedMs, nowMs } = options;
-  const removes = joined.flatMap(({ bin }) =>
-    bin.map((add) => tombstoneOf(add, { nowMs, dataChange: false })),
-  );
-  const adds = joined.flatMap((one) => one.adds);
-  return {
-    readSnapshot,
-    operation: "OPTIMIZE",
-    operationParameters: parameters,
-    operationMetrics: metricsOf(removes, adds, nowMs - startedMs),
-    removes,
-    adds,
-    reads: { files: new Set(removes.map(({ path }) => path)) },
-  };
-}
-
-/** As other engines write them. */
-function metricsOf(
-  removes: readonly Remove[],
-  adds: readonly Add[],
-  elapsedMs: number,
-): Record<string, string> {
-  return {
-    numRemovedFiles: String(removes.length),
-    numRemovedBytes: String(removes.reduce((sum, { size = 0 }) => sum + size, 0)),
-    numAddedFiles: String(adds.length),
-    numAddedBytes: String(sumBytes(adds)),
-    executionTimeMs: String(Math.round(elapsedMs)),
-  };
+  const files = { old: joined.flatMap(({ bin }) => bin), adds: joined.flatMap((one) => one.adds) };
+  return joinRequest(readSnapshot, files, { parameters, nowMs, elapsedMs: nowMs - startedMs });
 }

@@ -10,10 +10,10 @@ import { numRecords, rowsOf, sumBytes } from "../../delta/file-totals.ts";
 import { decodePath } from "../../delta/path.ts";
 import type { Snapshot, Table } from "../../delta/table.ts";
 import { targetFileSize } from "../../delta/table-properties.ts";
-import { tombstoneOf } from "../../delta/tombstone.ts";
 import { CURRENT } from "../../engine/row-expression.ts";
 import { FILE_PLACE, ROW_PLACE } from "../../engine/scan.ts";
 import { type Bin, packBins } from "../../upkeep/bins.ts";
+import { joinParameters, joinRequest } from "../../upkeep/join-request.ts";
 import { openWorkbench, type Workbench, type WorkbenchOptions } from "../../upkeep/workbench.ts";
 import type { Rejoined } from "./key-index.ts";
 import { withWideBounds } from "./retire.ts";
@@ -106,22 +106,9 @@ export async function commitJoined(
     const vectors = await vectorsOf(table, placed, signal);
     const adds = placed.map((one, i) => addOf(one, vectors.of.get(i), now()));
     const added = adds.filter((add) => add !== null);
-    const removes = placed.flatMap(({ old }) =>
-      old.map((add) => tombstoneOf(add, { nowMs: now(), dataChange: false })),
-    );
-    const result = await table.commit(
-      {
-        ...{ readSnapshot: base, operation: "OPTIMIZE", adds: added, removes },
-        operationParameters: { predicate: "[]", zOrderBy: "[]", auto: "true" },
-        operationMetrics: {
-          ...{ numRemovedFiles: String(removes.length), numAddedFiles: String(added.length) },
-          numRemovedBytes: String(sumBytes(placed.flatMap(({ old }) => old))),
-          numAddedBytes: String(sumBytes(added)),
-        },
-        reads: { files: new Set(removes.map(({ path }) => path)) },
-      },
-      signal,
-    );
+    const files = { old: placed.flatMap(({ old }) => old), adds: added };
+    const told = { parameters: joinParameters({ zorder: [], isAuto: true }), nowMs: now() };
+    const result = await table.commit(joinRequest(base, files, told), signal);
     if (result.kind === "committed") {
       const kept = new Set(added.map(({ path }) => path));
       await discard(
