@@ -1,9 +1,10 @@
 /** Tables by name: the folders of a store that hold a Delta log, and those that were named by hand. */
 
+import { stat } from "node:fs/promises";
 import { isLabError, LabError } from "../core/errors.ts";
 import { openTable } from "../delta/open.ts";
 import { openStore } from "../delta/store/open.ts";
-import type { Store } from "../delta/store/store.ts";
+import type { Store, StoredObject } from "../delta/store/store.ts";
 import type { Table } from "../delta/table.ts";
 import { nearNames } from "./near-names.ts";
 
@@ -14,6 +15,8 @@ export type Catalog = {
   readonly root: string;
   /** A table by its name, ignoring case where no name fits exactly. TABLE_NOT_FOUND suggests near names. Opened once. */
   open(name: string, signal: AbortSignal): Promise<NamedTable>;
+  /** The table of exactly this name; undefined where there is none, without looking what there is. For who asks again and again. */
+  find(name: string, signal: AbortSignal): Promise<NamedTable | undefined>;
   /** As `open`, but a path or URI (anything with a `/` in it, or `.`) is a table too: what commands take as T. NOT_A_TABLE. */
   openAny(nameOrUri: string, signal: AbortSignal): Promise<NamedTable>;
   /** All names, sorted. */
@@ -57,10 +60,19 @@ export function openCatalog(options: CatalogOptions): Catalog {
   async function names(signal: AbortSignal): Promise<string[]> {
     const store = await openStore(root, { signal });
     try {
-      return [...new Set([...named.keys(), ...(await folders(store, signal))])].sort();
+      const found = [...named.keys()];
+      for await (const name of store.folders(signal))
+        if (isFolderName(name) && ((await isOpen(name, signal)) || (await hasLog(store, name, signal))))
+          found.push(name);
+      return [...new Set(found)].sort();
     } finally {
       await store.close();
     }
+  }
+
+  async function isOpen(folder: string, signal: AbortSignal): Promise<boolean> {
+    const open = await opened.get(`${root}/${folder}`)?.catch(() => undefined);
+    return open !== undefined && (await isStill(open, signal));
   }
 
   const uriOf = (name: string) => named.get(name) ?? `${root}/${name}`;
@@ -88,6 +100,7 @@ export function openCatalog(options: CatalogOptions): Catalog {
   return {
     root,
     open,
+    find,
     names,
     uriOf,
     async openAny(nameOrUri, signal) {
@@ -104,23 +117,39 @@ export function openCatalog(options: CatalogOptions): Catalog {
 }
 
 /** An open table remembers its versions: `birth` tells whether it is still the one that was opened. */
-type OpenTable = { store: Store; table: Table; birth: string; checkedAt: number };
+type OpenTable = { store: Store; table: Table; birth: StoredObject | undefined; checkedAt: number };
 
 /** A table that was deleted and made anew is noticed within this time. */
 const CHECK_EVERY_MS = 2_000;
 
 async function isStill(open: OpenTable, signal: AbortSignal): Promise<boolean> {
   if (performance.now() - open.checkedAt < CHECK_EVERY_MS) return true;
-  const birth = await birthOf(open.store, signal);
+  const { store, birth } = open;
+  const isThere = (await isOnDisk(store, birth)) || isSame(await birthOf(store, signal), birth);
   open.checkedAt = performance.now();
-  return birth === open.birth;
+  return isThere;
 }
 
 /** The oldest file of the log. After a cleanup that is another one, and the table is opened again for nothing. */
-async function birthOf(store: Store, signal: AbortSignal): Promise<string> {
-  for await (const { path, modifiedMs } of store.list("_delta_log/0", { signal }))
-    return `${path} ${modifiedMs}`;
-  return "";
+async function birthOf(store: Store, signal: AbortSignal): Promise<StoredObject | undefined> {
+  for await (const object of store.list("_delta_log/0", { signal })) return object;
+  return undefined;
+}
+
+async function hasLog(store: Store, folder: string, signal: AbortSignal): Promise<boolean> {
+  for await (const _ of store.list(`${folder}/_delta_log/`, { signal })) return true;
+  return false;
+}
+
+function isSame(one: StoredObject | undefined, other: StoredObject | undefined): boolean {
+  return one?.path === other?.path && one?.modifiedMs === other?.modifiedMs;
+}
+
+/** Whether the file is there as it was, where a look at it does without a listing of its folder. */
+async function isOnDisk(store: Store, birth: StoredObject | undefined): Promise<boolean> {
+  if (birth === undefined || store.localPath === undefined) return false;
+  const now = await stat(store.localPath(birth.path), { bigint: true }).catch(() => undefined);
+  return now !== undefined && Number(now.mtimeNs / 1_000_000n) === birth.modifiedMs;
 }
 
 async function openOnce(uri: string, signal: AbortSignal): Promise<OpenTable> {
@@ -132,37 +161,6 @@ async function openOnce(uri: string, signal: AbortSignal): Promise<OpenTable> {
     await store.close();
     throw error;
   }
-}
-
-/**
- * Folders right below the root that hold a log. A store lists only recursively, so each folder is asked for its first object and then
- * jumped over: a few requests a table, whatever the number of its files.
- */
-async function folders(store: Store, signal: AbortSignal): Promise<string[]> {
-  const found: string[] = [];
-  for (let after = ""; ; ) {
-    const next = await firstAfter(store, "", after, signal);
-    if (next === undefined) return found;
-    const slash = next.indexOf("/");
-    if (slash < 0) {
-      after = next;
-      continue;
-    }
-    const folder = next.slice(0, slash);
-    if ((await firstAfter(store, `${folder}/_delta_log/`, "", signal)) !== undefined) found.push(folder);
-    after = `${folder}/\u{10FFFF}`;
-  }
-}
-
-async function firstAfter(
-  store: Store,
-  prefix: string,
-  after: string,
-  signal: AbortSignal,
-): Promise<string | undefined> {
-  const range = after === "" ? { signal } : { startAfter: after, signal };
-  for await (const { path } of store.list(prefix, range)) return path;
-  return undefined;
 }
 
 function isFolderName(name: string): boolean {

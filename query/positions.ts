@@ -142,11 +142,8 @@ export function openPositions(reading: Reading, catalog: Catalog): PositionReade
       return names.filter((one) => one.startsWith(`${name}__`) && !one.includes("__dead_letters"));
     },
     async read(name, { kind, after, addsToo }, signal) {
-      const opened = await catalog.open(name, signal).catch((error: unknown) => {
-        if (isLabError(error, "TABLE_NOT_FOUND")) return null;
-        throw error;
-      });
-      if (opened === null) return null;
+      const opened = await catalog.find(name, signal);
+      if (opened === undefined) return null;
       const { table } = opened;
       const snapshot = await table.latest(signal);
       const sql = placesSql(snapshot.schema, kind);

@@ -91,6 +91,7 @@ function catalogOf(table: Table): Catalog {
     root: table.store.root,
     open,
     openAny: open,
+    find: open,
     names: async () => ["t"],
     uriOf: () => table.store.root,
     close: async () => {},

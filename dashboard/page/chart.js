@@ -1,25 +1,24 @@
 /** Rows over versions, with the chosen version marked: solid up to it, faint after it. */
 
+import { rowsPicture } from "./chart-picture.js";
 import { byId, h, setAttribute } from "./dom.js";
 import { clock, count } from "./format.js";
-import { rowsAfter, thin } from "./model.js";
+import { rowsAfter } from "./model.js";
 import { currentVersion, historyOf, view } from "./state.js";
 
-/** @typedef {{ x: number, y: number }} Point */
-
-const MOST_POINTS = 400;
+/** @typedef {import("./chart-picture.js").Point} Point */
 
 export function chartView() {
   const canvas = /** @type {HTMLCanvasElement} */ (byId("chart"));
   const toggle = byId("chart-as-table");
   const table = byId("chart-table");
-  /** @type {import("chart.js").Chart | null} */
-  let chart = null;
+  /** @type {ReturnType<typeof rowsPicture> | null} */
+  let picture = null;
   /** @type {Parameters<typeof draw> | null} */
   let last = null;
   /** Rows after each version; and those that are known, as points. @type {(number | null)[]} */
   let totals = [];
-  /** @type {Point[]} */
+  /** @type {readonly Point[]} */
   let points = [];
 
   toggle.addEventListener("click", () => {
@@ -36,18 +35,22 @@ export function chartView() {
    */
   const draw = (entries, version, anchor, isLive) => {
     if (last?.[0] !== entries || last[2] !== anchor) {
-      totals = rowsAfter(entries, anchor);
-      points = entries.flatMap(({ version: x }, n) => {
-        const y = totals[n];
-        return y === null || y === undefined ? [] : [{ x, y }];
-      });
+      const counted = rowsAfter(entries, anchor);
+      // Mostly an anchor tells what was known, and the picture stays.
+      if (last?.[0] !== entries || counted.some((rows, n) => rows !== totals[n])) {
+        totals = counted;
+        points = entries.flatMap(({ version: x }, n) => {
+          const y = totals[n];
+          return y === null || y === undefined ? [] : [{ x, y }];
+        });
+      }
     }
     last = [entries, version, anchor, isLive];
     setAttribute(canvas, "aria-label", finding(points, version));
     if (!table.hidden) showTable(entries, totals, version);
     else {
-      chart ??= makeChart(canvas);
-      paint(chart, points, version, isLive);
+      picture ??= rowsPicture(canvas);
+      picture.show(points, version, isLive);
     }
   };
 
@@ -65,8 +68,8 @@ export function chartView() {
     render: show,
     /** Draws again with the colours of the theme. */
     repaint() {
-      chart?.destroy();
-      chart = null;
+      picture?.close();
+      picture = null;
       if (last !== null) draw(...last);
     },
   };
@@ -82,109 +85,6 @@ function finding(points, version) {
   if (first === undefined) return "No rows are counted yet";
   if (here === undefined) return `Rows are not counted at version ${version}`;
   return `Rows went from ${count(first.y)} at version ${first.x} to ${count(here.y)} at version ${here.x}`;
-}
-
-function tokens() {
-  const style = getComputedStyle(document.documentElement);
-  const of = (/** @type {string} */ name) => style.getPropertyValue(name).trim();
-  return {
-    text: of("--muted"),
-    line: of("--info"),
-    fill: of("--info-soft"),
-    grid: of("--hair"),
-    later: of("--line"),
-    pinned: of("--pinned"),
-    live: of("--ok"),
-  };
-}
-
-/** @param {HTMLCanvasElement} canvas */
-function makeChart(canvas) {
-  const { text, line, fill, grid, later, pinned, live } = tokens();
-  /** Draws the cursor under the line's end. @type {import("chart.js").Plugin<"line">} */
-  const mark = {
-    id: "mark",
-    afterDatasetsDraw({ ctx, chartArea, data, scales }) {
-      const end = /** @type {Point | undefined} */ (data.datasets[0]?.data.at(-1));
-      const { x, y } = scales;
-      if (end === undefined || x === undefined || y === undefined) return;
-      const [left, top] = [x.getPixelForValue(end.x), y.getPixelForValue(end.y)];
-      ctx.fillStyle = canvas.dataset.state === "live" ? live : pinned;
-      ctx.fillRect(left - 0.5, chartArea.top, 1, chartArea.height);
-      ctx.beginPath();
-      ctx.arc(left, top, 4.5, 0, 2 * Math.PI);
-      ctx.fill();
-    },
-  };
-  const common = /** @type {const} */ ({
-    pointRadius: 0,
-    pointHitRadius: 12,
-    borderWidth: 2,
-    stepped: false,
-  });
-  const ticks = {
-    color: text,
-    maxTicksLimit: 6,
-    precision: 0,
-    callback: (/** @type {string | number} */ n) => count(n),
-  };
-  return new Chart(canvas, {
-    type: "line",
-    data: {
-      datasets: [
-        { ...common, label: "Rows", data: [], borderColor: line, backgroundColor: fill, fill: true },
-        {
-          ...common,
-          label: "Rows, later versions",
-          data: [],
-          borderColor: later,
-          borderDash: [3, 4],
-          borderWidth: 1.5,
-        },
-      ],
-    },
-    plugins: [mark],
-    options: {
-      animation: false,
-      parsing: false,
-      normalized: true,
-      maintainAspectRatio: false,
-      interaction: { mode: "nearest", axis: "x", intersect: false },
-      plugins: {
-        legend: { display: false },
-        tooltip: {
-          displayColors: false,
-          callbacks: {
-            title: ([item]) => `Version ${item?.parsed.x}`,
-            label: ({ parsed }) => `${count(Number(parsed.y))} rows`,
-          },
-        },
-      },
-      scales: {
-        x: { type: "linear", ticks, grid: { display: false }, border: { color: grid } },
-        y: { beginAtZero: true, ticks, grid: { color: grid }, border: { display: false } },
-      },
-    },
-  });
-}
-
-/** @param {import("chart.js").Chart} chart @param {Point[]} points @param {number | null} version @param {boolean} isLive */
-function paint(chart, points, version, isLive) {
-  chart.canvas.dataset.state = isLive ? "live" : "pinned";
-  const at = version ?? Number.POSITIVE_INFINITY;
-  const [until, later] = chart.data.datasets;
-  if (until === undefined || later === undefined) return;
-  until.data = thin(
-    points.filter(({ x }) => x <= at),
-    MOST_POINTS,
-  );
-  later.data = thin(
-    points.filter(({ x }) => x >= at),
-    MOST_POINTS,
-  );
-  const x = chart.options.scales?.x;
-  if (x !== undefined) Object.assign(x, { min: points[0]?.x ?? 0, max: Math.max(1, points.at(-1)?.x ?? 1) });
-  chart.update("none");
 }
 
 const TABLE_ROWS = 200;

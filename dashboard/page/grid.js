@@ -39,6 +39,8 @@ export function createGrid(label, id, { isSortable = false } = {}) {
   let order = null;
   let active = -1;
   let headText = "";
+  /** Height and place as they were last seen, 0 out of sight: to ask for them after a change has the browser lay the page out at once. */
+  let [height, top] = [0, 0];
 
   /** Up, down, and as it came. @param {number} column */
   const sortBy = (column) => {
@@ -57,7 +59,7 @@ export function createGrid(label, id, { isSortable = false } = {}) {
         n !== order?.column ? "none" : order.direction === 1 ? "ascending" : "descending",
       );
     active = -1;
-    element.scrollTop = 0;
+    element.scrollTop = top = 0;
     showRows();
   };
 
@@ -91,11 +93,10 @@ export function createGrid(label, id, { isSortable = false } = {}) {
   };
 
   const showRows = () => {
-    const visible = Math.ceil(element.clientHeight / ROW_PX) || 20;
-    const first = Math.max(
-      0,
-      Math.min(Math.floor(element.scrollTop / ROW_PX), data.rows.length - visible) - SPARE_ROWS,
-    );
+    // They are made when it comes into sight.
+    if (height === 0) return;
+    const visible = Math.ceil(height / ROW_PX);
+    const first = Math.max(0, Math.min(Math.floor(top / ROW_PX), data.rows.length - visible) - SPARE_ROWS);
     const last = Math.min(data.rows.length, first + visible + 2 * SPARE_ROWS);
     while (body.children.length - 2 > last - first) below.row.previousElementSibling?.remove();
     while (body.children.length - 2 < last - first) body.insertBefore(h("tr"), below.row);
@@ -122,14 +123,18 @@ export function createGrid(label, id, { isSortable = false } = {}) {
     });
   };
 
+  const lookAgain = () => {
+    [height, top] = [element.clientHeight, element.scrollTop];
+    showRows();
+  };
   /** @param {number} n */
   const choose = (n) => {
     active = Math.max(0, Math.min(data.rows.length - 1, n));
-    const top = active * ROW_PX;
+    const place = active * ROW_PX;
     const room = element.clientHeight - 2 * ROW_PX;
-    if (top < element.scrollTop) element.scrollTop = top;
-    if (top > element.scrollTop + room - ROW_PX) element.scrollTop = top - room + ROW_PX;
-    showRows();
+    if (place < element.scrollTop) element.scrollTop = place;
+    if (place > element.scrollTop + room - ROW_PX) element.scrollTop = place - room + ROW_PX;
+    lookAgain();
   };
   const open = () => {
     const row = data.rows[active];
@@ -137,8 +142,8 @@ export function createGrid(label, id, { isSortable = false } = {}) {
       openDialog(`Row ${active + 1}`, ...originOf(data.columns, row), wholeRow(data.columns, row));
   };
 
-  element.addEventListener("scroll", () => requestAnimationFrame(showRows), { passive: true });
-  new ResizeObserver(showRows).observe(element);
+  element.addEventListener("scroll", () => requestAnimationFrame(lookAgain), { passive: true });
+  new ResizeObserver(lookAgain).observe(element);
   body.addEventListener("click", (event) => {
     const row = event.target instanceof Element ? event.target.closest("tr") : null;
     if (row?.dataset.row === undefined || getSelection()?.toString()) return;

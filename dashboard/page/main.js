@@ -115,6 +115,8 @@ function go(route, isQuiet = false) {
 function pin(version) {
   const { route } = state.get();
   go({ ...route, version, point: null }, route.version !== null);
+  // The server has begun by the time that the timeline is drawn.
+  followVersion(state.get());
 }
 
 function goLive() {

@@ -83,6 +83,14 @@ async function wantedNames(walk: Walk, folder: string): Promise<string[]> {
   }
 }
 
+/** The folders in `root`, by their names in ascending order of UTF-8 bytes; links to folders are not followed. */
+export async function* foldersIn(root: string, signal: AbortSignal): AsyncGenerator<string> {
+  const walk = { root, prefix: "", startAfter: undefined, signal };
+  signal.throwIfAborted();
+  const names = (await wantedNames(walk, "")).filter((name) => name.endsWith("/"));
+  yield* names.map((name) => name.slice(0, -1)).sort(compareUtf8);
+}
+
 function isWanted({ prefix, startAfter }: Walk, name: string): boolean {
   const isFolder = name.endsWith("/");
   if (!name.startsWith(prefix) && !(isFolder && prefix.startsWith(name))) return false;

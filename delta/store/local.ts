@@ -5,7 +5,7 @@ import fsPromises from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { diskError } from "./disk-errors.ts";
-import { listFolder } from "./local-list.ts";
+import { foldersIn, listFolder } from "./local-list.ts";
 import { readAtOnce, spanOf } from "./local-read.ts";
 import { checkPath, checkPrefix } from "./path.ts";
 import type { Body, Store } from "./store.ts";
@@ -164,6 +164,7 @@ export function localStore(folder: string, options: { disk?: Disk } = {}): Store
     getRange,
     list: (prefix, { startAfter, signal }) =>
       listFolder({ root, prefix: checkPrefix(prefix), startAfter, signal }),
+    folders: (signal) => foldersIn(root, signal),
     put: (path: string, body: Body, signal) =>
       at(path, signal, (target) =>
         body instanceof Uint8Array

@@ -46,6 +46,14 @@ export function memoryStore(options: { name?: string; now?: () => number } = {})
         yield { path, size: found.bytes.length, modifiedMs: found.modifiedMs };
       }
     },
+    async *folders(signal) {
+      signal.throwIfAborted();
+      const names = order
+        .filter((path) => path.includes("/"))
+        .map((path) => path.slice(0, path.indexOf("/")));
+      // `a.b` comes before `a/b`, and `a` before both.
+      yield* [...new Set(names)].sort(compareUtf8);
+    },
     async put(path, body, signal) {
       signal.throwIfAborted();
       checkPath(path);

@@ -12,13 +12,14 @@ import {
   GetObjectCommand,
   HeadBucketCommand,
   ListObjectsV2Command,
+  type ListObjectsV2CommandInput,
   PutObjectCommand,
   S3Client,
   type S3ClientConfig,
   UploadPartCommand,
 } from "@aws-sdk/client-s3";
 import { LabError } from "../../core/errors.ts";
-import { checkPath, checkPrefix } from "./path.ts";
+import { checkPath, checkPrefix, compareUtf8 } from "./path.ts";
 import { isBeyondEnd, putIfAbsentFailure, type S3Place, s3Error } from "./s3-errors.ts";
 import type { S3Settings } from "./s3-settings.ts";
 import type { Body, Store, StoredObject } from "./store.ts";
@@ -90,34 +91,45 @@ export async function s3Store(
     }
   }
 
-  async function* list(below: string, { startAfter, signal }: { startAfter?: string; signal: AbortSignal }) {
-    const request = {
-      Bucket: bucket,
-      Prefix: prefix + checkPrefix(below),
-      // XML cannot carry every character a key may have.
-      EncodingType: "url",
-      ...(startAfter === undefined ? {} : { StartAfter: prefix + startAfter }),
-    } as const;
+  async function* pages(request: Omit<ListObjectsV2CommandInput, "Bucket">, signal: AbortSignal) {
     let token: string | undefined;
     do {
-      const page = await call(request.Prefix, signal, () =>
-        client.send(new ListObjectsV2Command({ ...request, ContinuationToken: token }), {
-          abortSignal: signal,
-        }),
+      const page = await call(request.Prefix ?? "", signal, () =>
+        client.send(
+          // XML cannot carry every character a key may have.
+          new ListObjectsV2Command({
+            ...request,
+            Bucket: bucket,
+            EncodingType: "url",
+            ContinuationToken: token,
+          }),
+          { abortSignal: signal },
+        ),
       );
-      for (const { Key = "", Size = 0, LastModified } of page.Contents ?? []) {
-        const key = decodeURIComponent(Key.replaceAll("+", "%20"));
-        // Consoles store empty objects named like folders.
-        if (key.endsWith("/")) continue;
-        const object: StoredObject = {
-          path: key.slice(prefix.length),
-          size: Size,
-          modifiedMs: LastModified?.getTime() ?? 0,
-        };
-        yield object;
-      }
+      yield page;
       token = page.NextContinuationToken;
     } while (token !== undefined);
+  }
+  const decoded = (key: string) => decodeURIComponent(key.replaceAll("+", "%20")).slice(prefix.length);
+
+  async function* list(below: string, { startAfter, signal }: { startAfter?: string; signal: AbortSignal }) {
+    const start = startAfter === undefined ? {} : { StartAfter: prefix + startAfter };
+    for await (const page of pages({ Prefix: prefix + checkPrefix(below), ...start }, signal))
+      for (const { Key = "", Size = 0, LastModified } of page.Contents ?? []) {
+        const path = decoded(Key);
+        // Consoles store empty objects named like folders.
+        if (path.endsWith("/") || path === "") continue;
+        const object: StoredObject = { path, size: Size, modifiedMs: LastModified?.getTime() ?? 0 };
+        yield object;
+      }
+  }
+
+  async function* folders(signal: AbortSignal) {
+    const names: string[] = [];
+    for await (const page of pages({ Prefix: prefix, Delimiter: "/" }, signal))
+      for (const { Prefix = "" } of page.CommonPrefixes ?? []) names.push(decoded(Prefix).slice(0, -1));
+    // In the order of the bucket `a.b/` comes before `a/`.
+    yield* names.sort(compareUtf8);
   }
 
   async function putInParts(where: { Bucket: string; Key: string }, source: Source, signal: AbortSignal) {
@@ -152,6 +164,7 @@ export async function s3Store(
     get: (path, signal) => read(path, undefined, signal),
     getRange: readRange,
     list,
+    folders,
     async put(path, body, signal) {
       const where = at(path);
       await call(where.Key, signal, () =>

@@ -225,6 +225,22 @@ export function storeSuite(name: string, factory: StoreFactory, options: { runs?
     assert.ok(Math.abs(object.modifiedMs - before) < 60_000, `${object.modifiedMs} is not near ${before}`);
   });
 
+  it("folders are named once, in order, by what lies right below the root", async () => {
+    const store = await open();
+    const found = async () => {
+      const names: string[] = [];
+      for await (const name of store.folders(signal)) names.push(name);
+      return names;
+    };
+    assert.deepEqual(await found(), []);
+    for (const path of ["b/1", "a/z/deep/1", "a/b", "file", "a.b/x", "a b+%/x", "\uFF5E/x", "\u{1F600}/x"])
+      await store.put(path, bytes("x"), signal);
+    assert.deepEqual(await found(), ["a", "a b+%", "a.b", "b", "\uFF5E", "\u{1F600}"]);
+    const reason = new Error("enough");
+    const aborted = store.folders(AbortSignal.abort(reason));
+    await assert.rejects(aborted[Symbol.asyncIterator]().next(), (error: unknown) => error === reason);
+  });
+
   it("put-if-absent creates once and never replaces", async () => {
     const store = await open();
     assert.equal(await store.putIfAbsent("log/0.json", bytes("first"), signal), "created");

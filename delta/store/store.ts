@@ -1,4 +1,4 @@
-/** What a Delta table needs of storage: six functions, given in. Local, S3 and memory fulfil it. */
+/** What a Delta table needs of storage: seven functions, given in. Local, S3 and memory fulfil it. */
 
 /** One stored object. `path` is relative to the store's root, `/`-separated, not percent-encoded. */
 export type StoredObject = { path: string; size: number; modifiedMs: number };
@@ -24,6 +24,11 @@ export type Store = {
    * paths, those after `startAfter` (exclusive) only. A prefix that holds nothing yields nothing.
    */
   list(prefix: string, options: { startAfter?: string; signal: AbortSignal }): AsyncIterable<StoredObject>;
+  /**
+   * Names of the folders right below the store's root, in ascending order of their UTF-8 bytes: what paths that go on after a `/` begin with.
+   * On a disk one may be empty.
+   */
+  folders(signal: AbortSignal): AsyncIterable<string>;
   /** Stores durably (local: file and each new folder fsynced) and replaces what was there. */
   put(path: string, body: Body, signal: AbortSignal): Promise<void>;
   /**

@@ -61,6 +61,10 @@ export function faultyStore(inner: Store, ...rules: Rule[]): FaultyStore {
       await pass("list", prefix, options.signal, async () => {});
       yield* inner.list(prefix, options);
     },
+    async *folders(signal) {
+      await pass("list", "", signal, async () => {});
+      yield* inner.folders(signal);
+    },
     put: (path, body, signal) => pass("put", path, signal, () => inner.put(path, body, signal)),
     putIfAbsent: (path, body, signal) =>
       pass("putIfAbsent", path, signal, () => inner.putIfAbsent(path, body, signal)).catch((error) => {
