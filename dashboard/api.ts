@@ -68,13 +68,14 @@ export function apiRoutes(
     const { version } = parse(VersionPath, { version: request.params.version });
     const { rows: limit } = parse(Preview, request.query);
     const signal = whileOpen(response);
-    const detail = await tables.version(table, version, signal);
-    if (limit === 0) return sendJson(request, response, detail);
+    if (limit === 0) return sendJson(request, response, await tables.version(table, version, signal));
     // A version whose files are gone still has a schema and a list of files to show.
-    const preview = await tables.rows(table, version, limit, signal).catch((error: unknown) => {
+    const asked = tables.rows(table, version, limit, signal).catch((error: unknown) => {
       if (error instanceof LabError && !error.retryable) return { problem: error.toJSON() };
       throw error;
     });
+    // The version is described while DuckDB reads its rows.
+    const [preview, detail] = await Promise.all([asked, tables.version(table, version, signal)]);
     await sendJson(request, response, { ...detail, preview });
   });
 

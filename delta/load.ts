@@ -67,24 +67,32 @@ export async function loadBy(
   passed: (state: LogState) => void,
 ): Promise<Loaded> {
   const segments = segmentsTo(listing, target);
-  if (segments.length === 0) throw unreachable(store, listing, target);
+  if (segments === undefined) throw unreachable(store, listing, target);
   return replay(store, segments, signal, passed);
 }
 
-async function waysTo(store: Store, target: number | undefined, signal: AbortSignal): Promise<Segment[]> {
+async function waysTo(
+  store: Store,
+  target: number | undefined,
+  signal: AbortSignal,
+): Promise<Iterable<Segment>> {
   const hint = await readHint(store, signal);
   if (hint && (target === undefined || hint.version <= target)) {
     const near = await listLog(store, hint.version, signal);
-    const segments = reachesBeyond(near, hint.version) ? segmentsTo(near, target) : [];
-    if (segments.length > 0) return segments;
+    const segments = reachesBeyond(near, hint.version) ? segmentsTo(near, target) : undefined;
+    if (segments !== undefined) return segments;
   }
   return allWaysTo(store, target, signal);
 }
 
-async function allWaysTo(store: Store, target: number | undefined, signal: AbortSignal): Promise<Segment[]> {
+async function allWaysTo(
+  store: Store,
+  target: number | undefined,
+  signal: AbortSignal,
+): Promise<Iterable<Segment>> {
   const listing = await listLog(store, 0, signal);
   const segments = segmentsTo(listing, target);
-  if (segments.length === 0) throw unreachable(store, listing, target);
+  if (segments === undefined) throw unreachable(store, listing, target);
   return segments;
 }
 
@@ -120,7 +128,7 @@ function unreachable(store: Store, listing: LogListing, target: number | undefin
 /** Replays the first of the ways whose checkpoint can be read. */
 async function replay(
   store: Store,
-  segments: readonly Segment[],
+  segments: Iterable<Segment>,
   signal: AbortSignal,
   passed?: (state: LogState) => void,
 ): Promise<Loaded> {
@@ -144,7 +152,7 @@ async function replay(
 
 async function firstReadable(
   store: Store,
-  segments: readonly Segment[],
+  segments: Iterable<Segment>,
   signal: AbortSignal,
 ): Promise<{ base: LogState; segment: Segment }> {
   let failure: unknown;

@@ -78,28 +78,37 @@ export type Segment = {
 };
 
 /**
- * All ways to `target` (or the newest version), best first; none where the listing leads nowhere.
- * VERSION_NOT_FOUND for a target beyond the newest version.
+ * All ways to `target` (or the newest version), best first, each worked out when it is asked for: mostly the first one does. Undefined where
+ * the listing leads nowhere. VERSION_NOT_FOUND for a target beyond the newest version.
  */
-export function segmentsTo(listing: LogListing, target: number | undefined): Segment[] {
+export function segmentsTo(listing: LogListing, target: number | undefined): Iterable<Segment> | undefined {
   const newest = newestVersion(listing);
-  if (newest === undefined) return [];
+  if (newest === undefined) return undefined;
   const version = target ?? newest;
   if (version > newest)
     throw new LabError("VERSION_NOT_FOUND", `version ${version} does not exist; the newest is ${newest}`, {
       hint: "`lab history TABLE` lists them",
       details: { version, newest },
     });
-  const starts = [...listing.checkpoints.filter((checkpoint) => checkpoint.version <= version), undefined];
-  const segments: Segment[] = [];
-  for (const checkpoint of starts) {
+  const segments = segmentsOf(listing, version);
+  const first = segments.next();
+  return first.done ? undefined : withFirst(first.value, segments);
+}
+
+function* segmentsOf(listing: LogListing, version: number): Generator<Segment> {
+  for (const checkpoint of [...listing.checkpoints, undefined]) {
     const from = checkpoint?.version ?? -1;
+    if (from > version) continue;
     const { commits, missing } = commitsBetween(listing, from, version);
     const at = firstAfter(listing, from - 1);
     const checkpointCommit = listing.commits[at]?.version === from ? listing.commits[at]!.object : undefined;
-    if (missing === undefined) segments.push({ version, checkpoint, checkpointCommit, commits });
+    if (missing === undefined) yield { version, checkpoint, checkpointCommit, commits };
   }
-  return segments;
+}
+
+function* withFirst<T>(first: T, rest: Iterable<T>): Generator<T> {
+  yield first;
+  yield* rest;
 }
 
 /**

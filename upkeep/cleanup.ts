@@ -171,7 +171,9 @@ async function checkpointToKeep(
   version: number,
   signal: AbortSignal,
 ): Promise<Kept | undefined> {
-  const leading = new Map(segmentsTo(listing, undefined).map((segment) => [segment.checkpoint, segment]));
+  const leading = new Map(
+    [...(segmentsTo(listing, undefined) ?? [])].map((segment) => [segment.checkpoint, segment]),
+  );
   const times = new Map(fileTimes(listing.commits).map((commit) => [commit.version, commit.timestampMs]));
   for (const checkpoint of listing.checkpoints) {
     const segment = leading.get(checkpoint);
