@@ -133,7 +133,7 @@ function queryGoals({ files, cases, firstRow = [], large }: ResultOf<"query">): 
   return [
     ...worst("delta_scan", "fresh", "delta_scan's where files are left out, table opened anew", 1),
     ...worst("delta_scan", "warm", "delta_scan's where files are left out, table open", 1),
-    ...worst("read_parquet", "warm", "bare read_parquet's, table open", 1.1),
+    ...worst("read_parquet", "warm", "bare read_parquet's of the same files, table open", 1.1),
     ...firstRow.map(({ process, files, ms }) => ({
       ...{ what: `first row of \`lab query\` on ${files} files, ${process}`, goal: "at most 400 ms" },
       ...{ found: `${Math.round(ms.median)} ms`, isReached: ms.median <= 400 },

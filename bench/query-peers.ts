@@ -9,7 +9,7 @@ import { LabError } from "../core/errors.ts";
 import { openTable } from "../delta/open.ts";
 import { decodePath } from "../delta/path.ts";
 import { openStore } from "../delta/store/open.ts";
-import { openEngine, textList } from "../engine/instance.ts";
+import { type Engine, openEngine, textList } from "../engine/instance.ts";
 import { usualLimits } from "../query/engines.ts";
 import type { FilesRead } from "../query/run.ts";
 
@@ -37,8 +37,20 @@ export async function filesOf(folder: string, signal: AbortSignal): Promise<Told
   }
 }
 
-/** DuckDB that is told which files to read, in this process, as ours is. */
+/**
+ * DuckDB alone over the files of a table, in this process, as ours is. It finds those with a day by their paths, and keeps their bytes and footers
+ * from query to query.
+ */
 export async function bareRunning(told: readonly Told[], signal: AbortSignal): Promise<Runner> {
+  const engine = await openEngine({ ...usualLimits(), tempDir: null, keepsFiles: true, keepsFooters: true });
+  return {
+    ask: (where) => askFiles(engine, told, where, signal),
+    close: async () => engine.close(),
+  };
+}
+
+/** The same, told for each query which files to read: what no one knows without a log. It keeps nothing of them, as DuckDB does by itself. */
+export async function toldRunning(told: readonly Told[], signal: AbortSignal): Promise<Runner> {
   const engine = await openEngine({ ...usualLimits(), tempDir: null, keepsFiles: false });
   const filesFor = (where: string): readonly Told[] => {
     const [, day] = /^day = '(.*)'$/.exec(where) ?? [];
@@ -50,18 +62,23 @@ export async function bareRunning(told: readonly Told[], signal: AbortSignal): P
   return {
     async ask(where) {
       const files = filesFor(where);
-      const from = `read_parquet(${textList(files.map(({ file }) => file))}, hive_partitioning = true)`;
-      const startedMs = performance.now();
-      const rows = await engine.rows(`${SELECT} ${from} WHERE ${where}`, { signal });
-      const ms = performance.now() - startedMs;
-      return {
-        rows: JSON.stringify(rows.map((row) => Object.values(row))),
-        ms,
-        files: { read: files.length, total: told.length },
-      };
+      const asked = await askFiles(engine, files, where, signal);
+      return { ...asked, files: { read: files.length, total: told.length } };
     },
     close: async () => engine.close(),
   };
+}
+
+async function askFiles(
+  engine: Engine,
+  files: readonly Told[],
+  where: string,
+  signal: AbortSignal,
+): Promise<Asked> {
+  const from = `read_parquet(${textList(files.map(({ file }) => file))}, hive_partitioning = true)`;
+  const startedMs = performance.now();
+  const rows = await engine.rows(`${SELECT} ${from} WHERE ${where}`, { signal });
+  return { rows: JSON.stringify(rows.map((row) => Object.values(row))), ms: performance.now() - startedMs };
 }
 
 const PEER = fileURLToPath(new URL("./duckdb_delta.py", import.meta.url));

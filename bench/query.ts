@@ -1,4 +1,4 @@
-/** How fast a query finds the few files it needs among many, beside DuckDB's own delta extension, and beside DuckDB that is told the files. */
+/** How fast a query finds the few files it needs among many, beside DuckDB's own delta extension, and beside DuckDB over the same files. */
 
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
@@ -22,6 +22,7 @@ import {
   peerRunning,
   type Runner,
   SELECT,
+  toldRunning,
 } from "./query-peers.ts";
 import { dayOf, LARGE_FILES, makeQueryTable, SMALL_FILES, type TableShape } from "./query-table.ts";
 import { type Spread, spread } from "./spread.ts";
@@ -40,11 +41,8 @@ export type QueryBenchResult = {
   cases: {
     /** What the filter is on; of "values" the log says nothing, so that all files are read. */
     filter: Filter;
-    /**
-     * `read_parquet` is given the very files that ours finds, in a DuckDB with the same limits, which keeps nothing of them as it does by itself:
-     * what remains is the price of a table.
-     */
-    peer: "delta_scan" | "read_parquet";
+    /** See `query-peers.ts`; `told which`: `read_parquet` of the very files that ours finds. What remains is the price of a table. */
+    peer: QueryPeer;
     /**
      * `cold`: a process of its own, from start to end, ours from its sources as in a clone; `compiled`: the same with the program as an image
      * has it. `fresh`: in a running process whose engine runs, with the table opened anew; `warm`: where ours has read the table's log
@@ -67,6 +65,7 @@ export type QueryBenchResult = {
 
 export type QueryCase = QueryBenchResult["cases"][number];
 
+export type QueryPeer = "delta_scan" | "read_parquet" | "told which";
 type Filter = "partition" | "statistics" | "values";
 /** `where` differs from round to round, so that nobody can answer from what is remembered of the one before. */
 type FilterCase = { filter: Filter; where: (round: number) => string };
@@ -123,12 +122,16 @@ async function casesOf(
   const cases: QueryCase[] = [];
   for (const process of processes) {
     const isRunning = process === "fresh" || process === "warm";
-    for (const peer of isRunning ? (["delta_scan", "read_parquet"] as const) : (["delta_scan"] as const)) {
+    const others: Partial<Record<QueryPeer, () => Promise<Runner> | Runner>> = isRunning
+      ? {
+          delta_scan: () => peerRunning(peers),
+          read_parquet: () => bareRunning(told, signal),
+          "told which": () => toldRunning(told, signal),
+        }
+      : { delta_scan: () => peerCold(peers) };
+    for (const [peer, open] of Object.entries(others) as [QueryPeer, () => Promise<Runner> | Runner][]) {
       const ours = runners[process]();
-      const other =
-        peer === "read_parquet"
-          ? await bareRunning(told, signal)
-          : (isRunning ? peerRunning : peerCold)(peers);
+      const other = await open();
       try {
         for (const { filter, where } of filtersOf(shape)) {
           say(`${filter}, ${process}, beside ${peer}: ${rounds} rounds`);

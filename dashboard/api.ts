@@ -13,6 +13,7 @@ const MAX_PREVIEW_ROWS = 1_000;
 const count = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 const HistoryRange = z.object({
   after: count.optional(),
+  before: count.optional(),
   limit: count.min(1).max(MAX_VERSIONS).default(1_000),
 });
 const VersionPath = z.object({ version: count });
@@ -54,8 +55,12 @@ export function apiRoutes(
   });
 
   api.get("/tables/:table/history", async (request, response) => {
-    const { after, limit } = parse(HistoryRange, request.query);
-    const range = { limit, ...(after === undefined ? {} : { after }) };
+    const { after, before, limit } = parse(HistoryRange, request.query);
+    const range = {
+      ...(after === undefined ? {} : { after }),
+      ...(before === undefined ? {} : { before }),
+      limit,
+    };
     await sendJson(request, response, await tables.history(request.params.table, range, whileOpen(response)));
   });
 

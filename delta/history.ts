@@ -14,13 +14,13 @@ const CHUNK = 32;
 /** See `Table.history`. */
 export async function* readHistory(
   store: Store,
-  options: { after?: number; limit?: number; signal: AbortSignal },
+  options: { after?: number; before?: number; limit?: number; signal: AbortSignal },
 ): AsyncGenerator<HistoryEntry> {
-  const { after = -1, limit = Number.POSITIVE_INFINITY, signal } = options;
+  const { after = -1, before = Number.POSITIVE_INFINITY, limit = Number.POSITIVE_INFINITY, signal } = options;
   const { commits } = await listLog(store, 0, signal);
   const times = new Map(fileTimes(commits).map(({ version, timestampMs }) => [version, timestampMs]));
-  const newer = commits.filter(({ version }) => version > after);
-  const wanted = newer.slice(Math.max(0, newer.length - limit));
+  const between = commits.filter(({ version }) => after < version && version < before);
+  const wanted = between.slice(Math.max(0, between.length - limit));
   for (let end = wanted.length; end > 0; end -= CHUNK) {
     const entries: HistoryEntry[] = [];
     for await (const { version, actions } of readCommits(

@@ -139,8 +139,13 @@ export type Table = {
   latest(signal: AbortSignal): Promise<Snapshot>;
   /** A version, or the newest one not younger than a time. VERSION_NOT_FOUND, TIMESTAMP_NOT_FOUND. */
   at(point: { version: number } | { timestampMs: number }, signal: AbortSignal): Promise<Snapshot>;
-  /** Newest first, at most `limit`, of versions above `after` only. Only versions whose commit files are still there. */
-  history(options: { after?: number; limit?: number; signal: AbortSignal }): AsyncIterable<HistoryEntry>;
+  /** Newest first, at most `limit`, of versions between `after` and `before`, both exclusive. Only versions whose commit files are still there. */
+  history(options: {
+    after?: number;
+    before?: number;
+    limit?: number;
+    signal: AbortSignal;
+  }): AsyncIterable<HistoryEntry>;
   /** The actions of one commit as they stand in the log. */
   commitActions(version: number, signal: AbortSignal): Promise<import("./actions.ts").Action[]>;
   /**

@@ -29,10 +29,13 @@ export type TimelineEntry = VersionEntry & {
   hasMetadata: boolean;
 };
 
-/** Newest first; `after` (exclusive) and `limit` bound it. Versions whose commit files were cleaned up are not there. */
+/** Both ends exclusive. Of more than `limit` the newest. */
+export type HistoryRange = { after?: number; before?: number; limit?: number };
+
+/** Newest first. Versions whose commit files were cleaned up are not there. */
 export async function* readHistory(
   table: Table,
-  range: { after?: number; limit?: number; signal: AbortSignal },
+  range: HistoryRange & { signal: AbortSignal },
 ): AsyncIterable<VersionEntry> {
   for await (const entry of table.history(range)) yield versionEntry(entry);
 }
@@ -40,7 +43,7 @@ export async function* readHistory(
 /** As `readHistory`. */
 export async function* readTimeline(
   table: Table,
-  range: { after?: number; limit?: number; signal: AbortSignal },
+  range: HistoryRange & { signal: AbortSignal },
 ): AsyncIterable<TimelineEntry> {
   for await (const entry of table.history(range))
     yield {

@@ -2,7 +2,7 @@
 
 import { type CommitDetail, describeCommit } from "./commit.ts";
 import { diffDocument, diffVersions, type TableDiff } from "./diff.ts";
-import { readTimeline, type TimelineEntry, versionAtOffset } from "./history.ts";
+import { type HistoryRange, readTimeline, type TimelineEntry, versionAtOffset } from "./history.ts";
 import { momentOf } from "./moment.ts";
 import { openPositions, type PositionReader } from "./positions.ts";
 import { type Preview, previewRows } from "./preview.ts";
@@ -15,12 +15,8 @@ import { listTables, type TableSummary } from "./tables.ts";
 
 export type TableReader = {
   tables(signal: AbortSignal): Promise<TableSummary[]>;
-  /** Newest first; only versions above `after`, at most `limit`. TABLE_NOT_FOUND. */
-  history(
-    name: string,
-    range: { after?: number; limit: number },
-    signal: AbortSignal,
-  ): Promise<TimelineEntry[]>;
+  /** Newest first. TABLE_NOT_FOUND. */
+  history(name: string, range: HistoryRange, signal: AbortSignal): Promise<TimelineEntry[]>;
   /** TABLE_NOT_FOUND, VERSION_NOT_FOUND. */
   version(name: string, version: number, signal: AbortSignal): Promise<VersionDetail>;
   /** Up to `limit` rows of one version, the newest first where the table tells. DATA_FILE_MISSING after vacuum. */

@@ -150,7 +150,7 @@ test("a link or the field goes to the version of a time or of a Kafka offset", a
   await lab.ingest();
   const page = await open(t, lab, "/t/orders?offset=0:5");
   await page.showsVersion((version) => version === first.version);
-  assert.match(page.page.url(), new RegExp(`\\?version=${first.version}$`));
+  await page.isAt(new RegExp(`\\?version=${first.version}$`));
   const field = page.page.locator("#goto-version");
   await field.fill("0:15");
   await field.press("Enter");

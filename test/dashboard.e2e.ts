@@ -20,7 +20,7 @@ test("new rows appear without a reload, and the page complains of nothing", asyn
   const { lab, open } = await start(t);
   const page = await open("/");
   assert.equal(await page.showsVersion((version) => version === 12), 12);
-  assert.match(page.page.url(), /\/t\/orders$/, "a table is chosen and named in the address");
+  await page.isAt(/\/t\/orders$/);
   const before = {
     row: await page.firstRow(),
     chart: await page.chartFinding(),
@@ -48,7 +48,7 @@ test("scrubbing back by keyboard changes rows, chart, offsets and address; live 
   };
   await page.press("ArrowLeft", 4);
   await page.showsVersion((version) => version === 8);
-  assert.match(page.page.url(), /\/t\/orders\?version=8$/);
+  await page.isAt(/\/t\/orders\?version=8$/);
   assert.notDeepEqual(await page.firstRow(), live.row);
   assert.notEqual(await page.chartPixels(), live.picture);
   assert.notEqual(await page.text("#offsets-box"), live.offsets);
@@ -70,7 +70,7 @@ test("scrubbing back by keyboard changes rows, chart, offsets and address; live 
   assert.equal(await page.version(), 0);
   await page.press("l");
   await page.showsVersion((version) => version === 13);
-  assert.match(page.page.url(), /\/t\/orders$/);
+  await page.isAt(/\/t\/orders$/);
   assert.deepEqual(page.complaints, []);
 });
 
@@ -104,9 +104,9 @@ test("a link to a version survives reload, and Back undoes the step into the pas
   await until("the new column", async () => /note/.test(await page.text("#view-schema tbody")));
   await page.page.getByRole("tab", { name: "Files" }).click();
   await until("the files", async () => /18 files/.test(await page.text("#view-files .foot")));
-  assert.match(page.page.url(), /\/t\/orders\/files\?version=6$/);
+  await page.isAt(/\/t\/orders\/files\?version=6$/);
   await page.page.goBack();
-  assert.match(page.page.url(), /\/t\/orders\/schema\?version=6$/);
+  await page.isAt(/\/t\/orders\/schema\?version=6$/);
 });
 
 test("a version that is not there, and one whose files are gone, say so and show what there is", async (t) => {

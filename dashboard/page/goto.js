@@ -7,7 +7,7 @@ import { repeatWhileHeld } from "./gestures.js";
 export const isPoint = (text) => /^\d+:\d+$/.test(text) || /^\d{4}-\d\d-\d\d/.test(text);
 
 /**
- * `edges` tells the oldest and the newest version.
+ * `edges` tells the oldest and the newest version; while not all are known, 0 for the oldest.
  * @param {{ pin: (version: number) => void, find: (point: string) => void, step: (by: number) => void, edges: () => readonly [number, number] }} act
  */
 export function goToForm({ pin, find, step, edges }) {

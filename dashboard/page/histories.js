@@ -2,13 +2,22 @@
 
 import { getJson, problemOf } from "./api.js";
 
+/** The most that one answer has. */
 const MOST_VERSIONS = 10_000;
 /** So many are there at once; all of a long history take a moment. */
 const FIRST_VERSIONS = 400;
 const RETRY_MS = 3_000;
 
-/** @param {(history: import("./state.js").History) => void} onChange */
-export function historyKeeper(onChange) {
+/** @typedef {import("../tables.ts").VersionEntry} VersionEntry */
+
+/** @param {string} table @param {Readonly<Record<string, number>>} range @param {AbortSignal} signal @returns {Promise<VersionEntry[]>} newest first */
+const ask = (table, range, signal) => {
+  const asked = new URLSearchParams(Object.entries(range).map(([name, value]) => [name, String(value)]));
+  return getJson(`/api/tables/${encodeURIComponent(table)}/history?${asked}`, signal);
+};
+
+/** @param {(history: import("./state.js").History) => void} onChange @param {typeof ask} load */
+export function historyKeeper(onChange, load = ask) {
   /** @type {import("./state.js").History | null} */
   let history = null;
   /** The newest version somebody told us of. */
@@ -26,19 +35,26 @@ export function historyKeeper(onChange) {
     const { signal } = controller;
     while (history !== null && !signal.aborted) {
       const { isLoaded, entries } = history;
-      const newest = entries.at(-1)?.version ?? -1;
-      if (isLoaded && newest >= target) break;
-      const isFirst = entries.length === 0;
-      const range = `limit=${isFirst ? FIRST_VERSIONS : MOST_VERSIONS}${isLoaded ? `&after=${newest}` : ""}`;
+      const [oldest, newest] = [entries[0]?.version, entries.at(-1)?.version ?? -1];
+      const isBehind = newest < target;
+      if (isLoaded && !isBehind) break;
+      // What is new goes before what is old.
+      const asked =
+        oldest === undefined
+          ? { limit: FIRST_VERSIONS }
+          : { limit: MOST_VERSIONS, ...(isBehind ? { after: newest } : { before: oldest }) };
       try {
-        const found = await getJson(
-          `/api/tables/${encodeURIComponent(history.table)}/history?${range}`,
-          signal,
-        );
-        const known = isLoaded ? entries : [];
-        const isWhole = !isFirst || found.length < FIRST_VERSIONS;
-        change({ entries: [...known, ...found.reverse()], isLoaded: isLoaded || isWhole, problem: null });
-        if (found.length === 0) break;
+        const found = (await load(history.table, asked, signal)).reverse();
+        const isAll = found.length < asked.limit;
+        if (!isBehind) change({ entries: [...found, ...entries], isLoaded: isAll, problem: null });
+        else {
+          // After a long sleep more may be new than one answer has.
+          const known = isAll || found[0]?.version === newest + 1 ? entries : [];
+          const isWhole = known.length === 0 ? isAll : isLoaded;
+          change({ entries: [...known, ...found], isLoaded: isWhole, problem: null });
+          // What the log does not show yet is asked for when somebody tells of it again.
+          if (found.length === 0) target = newest;
+        }
       } catch (error) {
         if (signal.aborted) return;
         change({ problem: problemOf(error) });

@@ -47,6 +47,8 @@ export function timeView({ pin, goLive, find, compare }) {
   let aim = null;
   /** @type {import("./zoom.js").Zoom} */
   let zoom = "fit";
+  /** Whether the oldest versions are known, too. */
+  let isWhole = false;
   /** Of the table that shows. @type {string | null | undefined} */
   let shownId;
   /** What shows; null while there is nothing. @type {import("./zoom.js").Span | null} */
@@ -120,7 +122,7 @@ export function timeView({ pin, goLive, find, compare }) {
     },
   };
 
-  const form = goToForm({ pin, find, step, edges: () => [allOf().min, allOf().max] });
+  const form = goToForm({ pin, find, step, edges: () => [isWhole ? allOf().min : 0, allOf().max] });
   const overview = overviewStrip({
     goTo(version) {
       if (span !== null) show(spanAround(allOf(), sizeOf(span), version));
@@ -135,7 +137,7 @@ export function timeView({ pin, goLive, find, compare }) {
   byId("zoom-all").addEventListener("click", showAll);
   measurePick.addEventListener("change", () => {
     drawn = { ...drawn, measure: /** @type {import("./model.js").Measure} */ (measurePick.value) };
-    showLegend(drawn.entries, drawn.measure, drawn.marks);
+    showLegend(drawn.entries, drawn.measure, drawn.marks, isWhole);
     layOut();
   });
 
@@ -214,17 +216,23 @@ export function timeView({ pin, goLive, find, compare }) {
   }).observe(strip);
 
   const showEntries = view(
-    (state) => [historyOf(state)?.entries ?? NONE, marksOfTable(state), state.history?.id],
-    (entries, marks, id) => {
+    (state) => [
+      historyOf(state)?.entries ?? NONE,
+      marksOfTable(state),
+      state.history?.id,
+      historyOf(state)?.isLoaded ?? false,
+    ],
+    (entries, marks, id, isLoaded) => {
       const isOther = id !== shownId || entries.length === 0;
       shownId = id;
       drawn = { ...drawn, entries, marks };
+      isWhole = isLoaded;
       if (isOther) {
         zoom = "fit";
         span = null;
       }
       tip.forget();
-      showLegend(entries, drawn.measure, marks);
+      showLegend(entries, drawn.measure, marks, isWhole);
       picture = null;
     },
   );

@@ -53,8 +53,9 @@ export function tipLines(entry, marks) {
 /**
  * Names only the shapes that are there.
  * @param {readonly VersionEntry[]} entries @param {import("./model.js").Measure} measure @param {import("../tables.ts").VersionMarks} marks
+ * @param {boolean} isWhole whether the oldest versions are among the entries
  */
-export function showLegend(entries, measure, marks) {
+export function showLegend(entries, measure, marks, isWhole) {
   const kinds = new Set(entries.map(kindOf));
   if (entries.some(changesTable)) kinds.add("schema");
   const first = entries[0]?.version ?? 0;
@@ -63,7 +64,8 @@ export function showLegend(entries, measure, marks) {
     ...(marks.checkpoints.length > 0 ? [{ kind: "checkpoint", name: "checkpoint" }] : []),
     ...(marks.unreadable.length > 0 ? [{ kind: "unreadable", name: "cannot be read: files are gone" }] : []),
   ];
-  const lost = first > 0 ? [h("span", {}, `Versions before ${first} are no longer in the log`)] : [];
+  const lost =
+    isWhole && first > 0 ? [h("span", {}, `Versions before ${first} are no longer in the log`)] : [];
   byId("legend").replaceChildren(
     ...signs.map(({ kind, name }) => h("span", { "data-kind": kind }, name)),
     ...(heightsOf(entries, measure).isLog ? [h("span", {}, "height: logarithmic")] : []),

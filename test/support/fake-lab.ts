@@ -128,11 +128,11 @@ export function fakeLab(versions = 12): FakeLab {
       });
       return [summary("my_topic", 0), summary("orders", latest())];
     },
-    async history(name, { after = -1, limit }) {
+    async history(name, { after = -1, before = Number.POSITIVE_INFINITY, limit }) {
       need(name);
       const all = Array.from({ length: (name === "orders" ? latest() : 0) + 1 }, (_, n) => entry(name, n));
       return all
-        .filter((e) => e.version > after)
+        .filter(({ version }) => after < version && version < before)
         .reverse()
         .slice(0, limit);
     },

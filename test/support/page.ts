@@ -118,6 +118,10 @@ function steps(page: Page) {
         { deadlineMs },
       ).then(([shown]) => shown!);
     },
+    /** The address follows once the cursor rests. */
+    async isAt(address: RegExp) {
+      await until(`the address ${address}`, async () => address.test(page.url()));
+    },
     /** Presses a key on the timeline. */
     async press(key: string, times = 1) {
       await slider.focus();
