@@ -5,7 +5,7 @@ import { thin } from "./model.js";
 
 /** @typedef {{ x: number, y: number }} Point */
 
-const MOST_POINTS = 400;
+const MOST_POINTS = 250;
 /** Which of the two lines is which. */
 const UNTIL = 0;
 
@@ -22,7 +22,7 @@ export function rowsPicture(canvas) {
   /** Both lines have all points, and each is drawn on its side of the cursor. @type {import("chart.js").Plugin<"line">} */
   const sides = {
     id: "sides",
-    beforeDatasetDraw({ ctx, chartArea, scales }, { index }) {
+    beforeDatasetDraw({ ctx, chartArea, scales }, { index, meta }) {
       const { left, right, top, bottom } = chartArea;
       const place = scales.x?.getPixelForValue(end()?.x ?? at) ?? right;
       const [from, to] = index === UNTIL ? [left, place] : [place, right];
@@ -31,6 +31,14 @@ export function rowsPicture(canvas) {
       // A line at the edge is as wide as any other.
       ctx.rect(from - (index === UNTIL ? 2 : 0), top - 2, to - from + 2, bottom - top + 4);
       ctx.clip();
+      if (index !== UNTIL || points.length === 0) return;
+      // The library fills before anybody can say how far.
+      const drawn = /** @type {import("chart.js").LineElement} */ (/** @type {unknown} */ (meta.dataset));
+      ctx.beginPath();
+      drawn.path(ctx);
+      for (const end of [drawn.points.at(-1), drawn.points[0]]) ctx.lineTo(end?.x ?? left, bottom);
+      ctx.fillStyle = fill;
+      ctx.fill();
     },
     afterDatasetDraw({ ctx }) {
       ctx.restore();
@@ -60,7 +68,7 @@ export function rowsPicture(canvas) {
     type: "line",
     data: {
       datasets: [
-        { ...before, backgroundColor: fill, fill: true, data: [] },
+        { ...before, data: [] },
         { ...after, borderDash: [3, 4], data: [] },
       ],
     },
