@@ -222,8 +222,16 @@ test("a goal is reached or not by the median of what was measured", () => {
       "0.90",
       true,
     ],
-    ["a filter's time by bare read_parquet's of the same files, table open, 100 files of 100,000 rows", "1.05", true],
-    ["a filter's time by bare read_parquet's of the same files, table open, 2,000 small files", "1.25", false],
+    [
+      "a filter's time by bare read_parquet's of the same files, table open, 100 files of 100,000 rows",
+      "1.05",
+      true,
+    ],
+    [
+      "a filter's time by bare read_parquet's of the same files, table open, 2,000 small files",
+      "1.25",
+      false,
+    ],
     ["first row of `lab query` on 100 files, compiled", "312 ms", true],
     ["time by deltalake's, table of 100,000 files opened, 100 commits behind", "0.50", true],
     ["CPU by deltalake's, table of 100,000 files opened, 100 commits behind", "1.00", true],

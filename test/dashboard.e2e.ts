@@ -116,7 +116,7 @@ test("a version that is not there, and one whose files are gone, say so and show
   await page.showsVersion((version) => version === 12);
   assert.match(await page.text("#notice"), /Version 99 of orders does not exist yet.*version 12/);
   await page.page.locator("#notice a").click();
-  assert.equal(await page.page.locator("#notice").isVisible(), false);
+  await until("no notice", async () => !(await page.page.locator("#notice").isVisible()));
   await page.press("ArrowLeft", 9);
   await until("the reason", async () =>
     /vacuumed.*oldest readable version is 6/i.test(await page.text("#view-rows .empty")),
