@@ -36,7 +36,7 @@ export function rowsPicture(canvas) {
       const drawn = /** @type {import("chart.js").LineElement} */ (/** @type {unknown} */ (meta.dataset));
       ctx.beginPath();
       drawn.path(ctx);
-      for (const end of [drawn.points.at(-1), drawn.points[0]]) ctx.lineTo(end?.x ?? left, bottom);
+      for (const side of [drawn.points.at(-1), drawn.points[0]]) ctx.lineTo(side?.x ?? left, bottom);
       ctx.fillStyle = fill;
       ctx.fill();
     },
