@@ -10,6 +10,7 @@ import { LabError } from "../core/errors.ts";
 import { programPath } from "../core/program.ts";
 import { chromiumPath } from "./chromium.ts";
 import { makeDashboardTable } from "./dashboard-table.ts";
+import { percentile } from "./percentiles.ts";
 import { type Spread, spread } from "./spread.ts";
 
 export type DashboardBenchOptions = {
@@ -39,8 +40,8 @@ export type DashboardBenchResult = {
 
 const WINDOW = [1440, 900] as const;
 const DRAG_SECONDS = 4;
-const JUMPS = 20;
-const STEPS = 20;
+const JUMPS = 40;
+const STEPS = 40;
 const DEADLINE_MS = 60_000;
 
 /** CONFIG_INVALID where there is no Chromium. */
@@ -98,17 +99,14 @@ function summary(rounds: readonly Round[]): Pick<DashboardBenchResult, "load" | 
     jump: {
       versionMs: spread(rounds.flatMap(({ jumps }) => jumps.map(({ versionMs }) => versionMs))),
       rowsMs: spread(rounds.flatMap(({ jumps }) => rows(jumps))),
-      rowsMs95: of(({ jumps }) => percentile95(rows(jumps))),
+      rowsMs95: of(({ jumps }) => percentile(rows(jumps), 0.95)),
     },
     step: {
       rowsMs: spread(rounds.flatMap(({ steps }) => rows(steps))),
-      rowsMs95: of(({ steps }) => percentile95(rows(steps))),
+      rowsMs95: of(({ steps }) => percentile(rows(steps), 0.95)),
     },
   };
 }
-
-const percentile95 = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length * 0.95)] ?? Number.NaN;
 
 async function openBrowser(): Promise<Browser> {
   try {
@@ -212,7 +210,7 @@ async function dragAlong(page: Page): Promise<Round["drag"]> {
   const seconds = frames.reduce((sum, ms) => sum + ms, 0) / 1_000;
   return {
     framesPerSecond: frames.length / seconds,
-    frameMs95: percentile95(frames),
+    frameMs95: percentile(frames, 0.95),
     mainThreadMs: (busy * 1_000) / frames.length,
   };
 }

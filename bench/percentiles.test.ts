@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { percentiles } from "./percentiles.ts";
+import { percentile, percentiles } from "./percentiles.ts";
 
 test("a percentile is a measured value that its share of all does not exceed, and no smaller value will do", () => {
   fc.assert(
@@ -16,6 +16,7 @@ test("a percentile is a measured value that its share of all does not exceed, an
           ["max", 1],
         ] as const) {
           const value = found[name];
+          assert.equal(percentile(values, share), value);
           assert.ok(values.includes(value));
           const upTo = (limit: number) => values.filter((one) => one <= limit).length / values.length;
           assert.ok(upTo(value) >= share - 1e-9);
@@ -30,4 +31,14 @@ test("a percentile is a measured value that its share of all does not exceed, an
 test("of a thousand values p999 is the last but one", () => {
   const values = Array.from({ length: 1_000 }, (_, n) => n + 1);
   assert.deepEqual(percentiles(values), { p50: 500, p99: 990, p999: 999, max: 1_000 });
+});
+
+test("of twenty values 95 of 100 are within the last but one", () => {
+  assert.equal(
+    percentile(
+      Array.from({ length: 20 }, (_, n) => 20 - n),
+      0.95,
+    ),
+    19,
+  );
 });
