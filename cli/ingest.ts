@@ -37,7 +37,7 @@ export const INGEST_SETTINGS = {
   chunk: setting<number>({
     flag: "--chunk",
     kind: bytes,
-    default: 32 * MIB,
+    default: 28 * MIB,
     description: "raw bytes that are encoded together",
   }),
   budget: setting<number>({
