@@ -37,7 +37,7 @@ export const INGEST_SETTINGS = {
   chunk: setting<number>({
     flag: "--chunk",
     kind: bytes,
-    default: 28 * MIB,
+    default: 24 * MIB,
     description: "raw bytes that are encoded together",
   }),
   budget: setting<number>({
