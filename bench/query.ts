@@ -122,14 +122,14 @@ async function casesOf(
   const cases: QueryCase[] = [];
   for (const process of processes) {
     const isRunning = process === "fresh" || process === "warm";
-    const others: Partial<Record<QueryPeer, () => Promise<Runner> | Runner>> = isRunning
-      ? {
-          delta_scan: () => peerRunning(peers),
-          read_parquet: () => bareRunning(told, signal),
-          "told which": () => toldRunning(told, signal),
-        }
-      : { delta_scan: () => peerCold(peers) };
-    for (const [peer, open] of Object.entries(others) as [QueryPeer, () => Promise<Runner> | Runner][]) {
+    const others: { peer: QueryPeer; open: () => Promise<Runner> | Runner }[] = isRunning
+      ? [
+          { peer: "delta_scan", open: () => peerRunning(peers) },
+          { peer: "read_parquet", open: () => bareRunning(told, signal) },
+          { peer: "told which", open: () => toldRunning(told, signal) },
+        ]
+      : [{ peer: "delta_scan", open: () => peerCold(peers) }];
+    for (const { peer, open } of others) {
       const ours = runners[process]();
       const other = await open();
       try {

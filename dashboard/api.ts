@@ -55,12 +55,7 @@ export function apiRoutes(
   });
 
   api.get("/tables/:table/history", async (request, response) => {
-    const { after, before, limit } = parse(HistoryRange, request.query);
-    const range = {
-      ...(after === undefined ? {} : { after }),
-      ...(before === undefined ? {} : { before }),
-      limit,
-    };
+    const range = parse(HistoryRange, request.query);
     await sendJson(request, response, await tables.history(request.params.table, range, whileOpen(response)));
   });
 

@@ -243,20 +243,16 @@ export function fileRows(root: string): FileRows {
         if (isCurrent(row, version) && isTombstone(row)) yield removeAt(row);
     },
     liveRows(version) {
-      let [total, beyond] = [0, 0n];
+      let total = 0n;
       const end = since.length;
       for (let row = records.length; row < end; row++) records.push(lookUp(row));
       for (let row = 0; row < end; row++) {
         if (!isLiveAt(row, version)) continue;
         const rows = records.get(row);
         if (rows === UNSAID) return undefined;
-        if (total > Number.MAX_SAFE_INTEGER - rows) {
-          beyond += BigInt(total);
-          total = 0;
-        }
-        total += rows;
+        total += BigInt(rows);
       }
-      return beyond + BigInt(total);
+      return total;
     },
     rewritten(expiredBeforeMs) {
       const fresh = fileRows(root);

@@ -5,7 +5,7 @@ import { sumBytes, sumRows } from "./file-totals.ts";
 import { readCommits } from "./load.ts";
 import { listLog } from "./log-list.ts";
 import type { Store } from "./store/store.ts";
-import type { HistoryEntry } from "./table.ts";
+import type { HistoryEntry, HistoryRange } from "./table.ts";
 import { fileTimes } from "./time-travel.ts";
 
 /** Commits read at once: newest first means in chunks from the end. */
@@ -14,7 +14,7 @@ const CHUNK = 32;
 /** See `Table.history`. */
 export async function* readHistory(
   store: Store,
-  options: { after?: number; before?: number; limit?: number; signal: AbortSignal },
+  options: HistoryRange & { signal: AbortSignal },
 ): AsyncGenerator<HistoryEntry> {
   const { after = -1, before = Number.POSITIVE_INFINITY, limit = Number.POSITIVE_INFINITY, signal } = options;
   const { commits } = await listLog(store, 0, signal);

@@ -133,19 +133,21 @@ export type HistoryEntry = {
   commitInfo: CommitInfo | undefined;
 };
 
+/** Versions between `after` and `before`, both exclusive; of more than `limit` the newest. */
+export type HistoryRange = {
+  after?: number | undefined;
+  before?: number | undefined;
+  limit?: number | undefined;
+};
+
 export type Table = {
   readonly store: Store;
   /** The newest version: refreshed by reading only commits that are new since the last call. */
   latest(signal: AbortSignal): Promise<Snapshot>;
   /** A version, or the newest one not younger than a time. VERSION_NOT_FOUND, TIMESTAMP_NOT_FOUND. */
   at(point: { version: number } | { timestampMs: number }, signal: AbortSignal): Promise<Snapshot>;
-  /** Newest first, at most `limit`, of versions between `after` and `before`, both exclusive. Only versions whose commit files are still there. */
-  history(options: {
-    after?: number;
-    before?: number;
-    limit?: number;
-    signal: AbortSignal;
-  }): AsyncIterable<HistoryEntry>;
+  /** Newest first. Only versions whose commit files are still there. */
+  history(options: HistoryRange & { signal: AbortSignal }): AsyncIterable<HistoryEntry>;
   /** The actions of one commit as they stand in the log. */
   commitActions(version: number, signal: AbortSignal): Promise<import("./actions.ts").Action[]>;
   /**

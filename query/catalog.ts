@@ -1,8 +1,8 @@
 /** Tables by name: the folders of a store that hold a Delta log, and those that were named by hand. */
 
-import { stat } from "node:fs/promises";
 import { isLabError, LabError } from "../core/errors.ts";
 import { openTable } from "../delta/open.ts";
+import { describeFile } from "../delta/store/local-list.ts";
 import { openStore } from "../delta/store/open.ts";
 import type { Store, StoredObject } from "../delta/store/store.ts";
 import type { Table } from "../delta/table.ts";
@@ -61,9 +61,10 @@ export function openCatalog(options: CatalogOptions): Catalog {
     const store = await openStore(root, { signal });
     try {
       const found = [...named.keys()];
+      const hasLog = async (folder: string) =>
+        (await firstOf(store, `${folder}/_delta_log/`, signal)) !== undefined;
       for await (const name of store.folders(signal))
-        if (isFolderName(name) && ((await isOpen(name, signal)) || (await hasLog(store, name, signal))))
-          found.push(name);
+        if (isFolderName(name) && ((await isOpen(name, signal)) || (await hasLog(name)))) found.push(name);
       return [...new Set(found)].sort();
     } finally {
       await store.close();
@@ -125,20 +126,19 @@ const CHECK_EVERY_MS = 2_000;
 async function isStill(open: OpenTable, signal: AbortSignal): Promise<boolean> {
   if (performance.now() - open.checkedAt < CHECK_EVERY_MS) return true;
   const { store, birth } = open;
-  const isThere = (await isOnDisk(store, birth)) || isSame(await birthOf(store, signal), birth);
+  const isThere = isOnDisk(store, birth) || isSame(await birthOf(store, signal), birth);
   open.checkedAt = performance.now();
   return isThere;
 }
 
 /** The oldest file of the log. After a cleanup that is another one, and the table is opened again for nothing. */
-async function birthOf(store: Store, signal: AbortSignal): Promise<StoredObject | undefined> {
-  for await (const object of store.list("_delta_log/0", { signal })) return object;
-  return undefined;
+function birthOf(store: Store, signal: AbortSignal): Promise<StoredObject | undefined> {
+  return firstOf(store, "_delta_log/0", signal);
 }
 
-async function hasLog(store: Store, folder: string, signal: AbortSignal): Promise<boolean> {
-  for await (const _ of store.list(`${folder}/_delta_log/`, { signal })) return true;
-  return false;
+async function firstOf(store: Store, prefix: string, signal: AbortSignal): Promise<StoredObject | undefined> {
+  for await (const object of store.list(prefix, { signal })) return object;
+  return undefined;
 }
 
 function isSame(one: StoredObject | undefined, other: StoredObject | undefined): boolean {
@@ -146,10 +146,9 @@ function isSame(one: StoredObject | undefined, other: StoredObject | undefined):
 }
 
 /** Whether the file is there as it was, where a look at it does without a listing of its folder. */
-async function isOnDisk(store: Store, birth: StoredObject | undefined): Promise<boolean> {
+function isOnDisk(store: Store, birth: StoredObject | undefined): boolean {
   if (birth === undefined || store.localPath === undefined) return false;
-  const now = await stat(store.localPath(birth.path), { bigint: true }).catch(() => undefined);
-  return now !== undefined && Number(now.mtimeNs / 1_000_000n) === birth.modifiedMs;
+  return isSame(describeFile(store.localPath(birth.path), birth.path), birth);
 }
 
 async function openOnce(uri: string, signal: AbortSignal): Promise<OpenTable> {

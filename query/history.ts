@@ -1,7 +1,7 @@
 /** What happened to a table, version by version, and which Kafka offsets each holds. */
 
 import { LabError } from "../core/errors.ts";
-import type { HistoryEntry, Table } from "../delta/table.ts";
+import type { HistoryEntry, HistoryRange, Table } from "../delta/table.ts";
 import { type OffsetRange, offsetsOf } from "../engine/lab-info.ts";
 import type { NamedTable } from "./catalog.ts";
 import { momentText } from "./dates.ts";
@@ -28,9 +28,6 @@ export type TimelineEntry = VersionEntry & {
   /** Whether it changed the schema, properties or other metadata, or made the table. */
   hasMetadata: boolean;
 };
-
-/** Both ends exclusive. Of more than `limit` the newest. */
-export type HistoryRange = { after?: number; before?: number; limit?: number };
 
 /** Newest first. Versions whose commit files were cleaned up are not there. */
 export async function* readHistory(

@@ -1,8 +1,9 @@
 /** Tables as a page reads them: summaries, history, versions, rows, and SQL that comes from the network. */
 
+import type { HistoryRange } from "../delta/table.ts";
 import { type CommitDetail, describeCommit } from "./commit.ts";
 import { diffDocument, diffVersions, type TableDiff } from "./diff.ts";
-import { type HistoryRange, readTimeline, type TimelineEntry, versionAtOffset } from "./history.ts";
+import { readTimeline, type TimelineEntry, versionAtOffset } from "./history.ts";
 import { momentOf } from "./moment.ts";
 import { openPositions, type PositionReader } from "./positions.ts";
 import { type Preview, previewRows } from "./preview.ts";

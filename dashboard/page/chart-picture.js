@@ -14,9 +14,9 @@ export function rowsPicture(canvas) {
   /** @type {readonly Point[]} */
   let points = [];
   let at = Number.POSITIVE_INFINITY;
+  /** The last point up to the cursor. @type {Point | undefined} */
+  let mark;
   let isLive = true;
-  /** The last point up to the cursor. @returns {Point | undefined} */
-  const end = () => points.findLast(({ x }) => x <= at);
   const { text, line, fill, grid, later, pinned, live } = tokens();
 
   /** Both lines have all points, and each is drawn on its side of the cursor. @type {import("chart.js").Plugin<"line">} */
@@ -24,7 +24,7 @@ export function rowsPicture(canvas) {
     id: "sides",
     beforeDatasetDraw({ ctx, chartArea, scales }, { index, meta }) {
       const { left, right, top, bottom } = chartArea;
-      const place = scales.x?.getPixelForValue(end()?.x ?? at) ?? right;
+      const place = scales.x?.getPixelForValue(mark?.x ?? at) ?? right;
       const [from, to] = index === UNTIL ? [left, place] : [place, right];
       ctx.save();
       ctx.beginPath();
@@ -44,7 +44,7 @@ export function rowsPicture(canvas) {
       ctx.restore();
     },
     afterDatasetsDraw({ ctx, chartArea, scales }) {
-      const [mark, { x, y }] = [end(), scales];
+      const { x, y } = scales;
       if (mark === undefined || x === undefined || y === undefined) return;
       const [left, top] = [x.getPixelForValue(mark.x), y.getPixelForValue(mark.y)];
       ctx.fillStyle = isLive ? live : pinned;
@@ -101,6 +101,7 @@ export function rowsPicture(canvas) {
     /** @param {readonly Point[]} next the same as before where only the cursor moved @param {number | null} version @param {boolean} isAtNewest */
     show(next, version, isAtNewest) {
       at = version ?? Number.POSITIVE_INFINITY;
+      mark = next.findLast(({ x }) => x <= at);
       isLive = isAtNewest;
       if (next === points) return chart.draw();
       points = next;

@@ -34,16 +34,15 @@ export function chartView() {
    * @param {{ version: number, rows: string | null } | null} anchor @param {boolean} isLive
    */
   const draw = (entries, version, anchor, isLive) => {
-    if (last?.[0] !== entries || last[2] !== anchor) {
-      const counted = rowsAfter(entries, anchor);
-      // Mostly an anchor tells what was known, and the picture stays.
-      if (last?.[0] !== entries || counted.some((rows, n) => rows !== totals[n])) {
-        totals = counted;
-        points = entries.flatMap(({ version: x }, n) => {
-          const y = totals[n];
-          return y === null || y === undefined ? [] : [{ x, y }];
-        });
-      }
+    const isGrown = last?.[0] !== entries;
+    const counted = isGrown || last?.[2] !== anchor ? rowsAfter(entries, anchor) : totals;
+    // Mostly an anchor tells what was known, and the picture stays.
+    if (isGrown || counted.some((rows, n) => rows !== totals[n])) {
+      totals = counted;
+      points = entries.flatMap(({ version: x }, n) => {
+        const y = totals[n];
+        return y === null || y === undefined ? [] : [{ x, y }];
+      });
     }
     last = [entries, version, anchor, isLive];
     setAttribute(canvas, "aria-label", finding(points, version));

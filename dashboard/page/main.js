@@ -34,6 +34,7 @@ import {
 import { isTyping } from "./timeline-keys.js";
 import { upkeepView } from "./upkeep.js";
 import { versionKeeper } from "./versions.js";
+import { placeIn } from "./zoom.js";
 
 /** @typedef {import("./state.js").State} State */
 
@@ -157,7 +158,7 @@ function followVersion(now) {
   if (version === null || kept === null) return;
   const step = version < lastShown ? -1 : 1;
   const ahead = now.route.version === null ? [] : [version + step, version + 2 * step];
-  const known = ahead.filter((n) => kept.entries.some((entry) => entry.version === n));
+  const known = ahead.filter((n) => kept.entries[placeIn(kept.entries, n)]?.version === n);
   const point = (/** @type {number} */ n) => ({ table: kept.table, id: kept.id, version: n });
   keepVersion.show(point(version), known.map(point));
   lastShown = version;
